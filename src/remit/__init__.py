@@ -1,0 +1,1 @@
+"""remit: one ledger, one queue and one lifecycle for work whose outcome matters."""
