@@ -1,0 +1,419 @@
+"""Facts: the folded state that the core decides on, as frozen values.
+
+Every stream of events folds into one fact, and each event changes only its own stream's fact (and
+the ledger's small counters), so one item can be folded alone at any past seq. Facts are addressed
+by ``Key``, a pair of kind and id. Stores keep them as rows, written in the transaction of the
+events that made them, and compare them with a fresh fold in ``ledger verify`` (INV-21).
+
+A fact never holds foreign text: titles and bodies from outside live in blobs, so that redaction
+needs no change of state.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final, NewType
+
+from remit.core.status import Kind, Outcome, Owner, OwnerKind, Status, owner_kind
+
+Key = tuple[str, str]
+"""Kind and id of a fact, such as ``("item", "W-104")``."""
+
+LaneId = NewType("LaneId", str)
+
+LEDGER: Final[Key] = ("ledger", "ledger")
+
+COUNTERS: Final = (
+    "work-item",
+    "goal",
+    "requirement",
+    "row",
+    "triage",
+    "import",
+    "fence",
+    "vtime",
+)
+"""Counters of the ledger, each an integer fact ``("counter", name)``; absent means zero."""
+
+COUNTS: Final = tuple(("count", str(status)) for status in Status)
+"""How many items stand in each status, kept up to date so that no list has to count.
+
+Beside them, ``("load", "actor/NAME")``, ``("load", "class/NAME")`` and ``("load", "tenant/NAME")``
+count live leases for the limits of CONTRACT 6.
+"""
+
+
+class ActorKind(StrEnum):
+    """What an enrolled actor is."""
+
+    HUMAN = "human"
+    AGENT = "agent"
+    SERVICE = "service"
+
+
+class Assurance(StrEnum):
+    """How well it was proved that an event comes from its actor."""
+
+    ASSERTED = "asserted"
+    TOKEN = "token"  # noqa: S105  # a kind of proof, not a secret
+    SIGNATURE = "signature"
+    PRESENCE = "signature+presence"
+
+
+class DependencyKind(StrEnum):
+    """How one item waits on another.
+
+    ``waits-for-child`` is the part of a ``waits-for`` that stands for one child of the target.
+    """
+
+    BLOCKS = "blocks"
+    PARENT = "parent-child"
+    CONDITIONAL = "conditional-blocks"
+    WAITS_FOR = "waits-for"
+    WAITS_FOR_CHILD = "waits-for-child"
+
+
+class EdgeState(StrEnum):
+    """What is known of a dependency: ``dead`` can never be met any more."""
+
+    UNMET = "unmet"
+    MET = "met"
+    DEAD = "dead"
+
+
+@dataclass(frozen=True, slots=True)
+class Dependency:
+    """One edge, as its dependent item keeps it.
+
+    ``target`` is what the dependent named: an item id, or ``?alias`` while no such item is known.
+    ``via`` is the last item of the chain of successors, which is what the edge is judged by.
+    """
+
+    target: str
+    kind: DependencyKind
+    state: EdgeState
+    via: str
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """Permission for one actor to work on one item until ``expires_at`` (microseconds)."""
+
+    id: str
+    item: str
+    attempt: int
+    actor: str
+    acquired_at: int
+    ttl_ms: int
+    expires_at: int
+    fence: int
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Why the item exists and what will prove it."""
+
+    goal: str
+    requirements: tuple[str, ...]
+    rows: tuple[str, ...]
+    scope: tuple[str, ...]
+    artifacts: tuple[str, ...]
+    rule: str
+    ambiguous: bool
+    brief_seq: int
+    brief_revision: int
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where an imported item comes from, and what the import knew that this ledger did not see."""
+
+    import_id: str
+    open: bool
+    digest: str
+    status: str
+    unconfirmed: bool
+    satisfies: bool
+    failed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """Why an item waits, who owns the wait, and what will lead to another decision (INV-3)."""
+
+    reason: str
+    owner: str
+    trigger: str
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What was handed in, reviewed and observed of the current round of work."""
+
+    lease: str
+    branch: str
+    base: str
+    head: str
+    tree: str
+    completed_seq: int
+    reviewer: str
+    review_seq: int
+    shipped: str
+    shipped_base: str
+    ship_seq: int
+
+
+@dataclass(frozen=True, slots=True)
+class RowOutcome:
+    """The newest result of one verification row, and the event that holds its evidence."""
+
+    row: str
+    requirement: str
+    result: str
+    commit: str
+    seq: int
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A work item: the fold of its own stream."""
+
+    id: str
+    version: int
+    number: int
+    kind: Kind
+    status: Status
+    title: str
+    text: str
+    priority: int
+    work_class: str
+    tenant: str
+    alias: str
+    plan: Plan
+    gate: str
+    hold: Hold | None
+    dependencies: tuple[Dependency, ...]
+    links: tuple[tuple[str, str], ...]
+    unmet: int
+    ready_at: int
+    rank: int
+    attempt: int
+    counted: int
+    lease: Lease | None
+    holders: tuple[str, ...]
+    work: Work | None
+    results: tuple[RowOutcome, ...]
+    triage: tuple[str, ...]
+    triaged_from: Status | None
+    outcome: Outcome | None
+    successor: str
+    source: Source | None
+    created_at: int
+    changed_at: int
+
+    @property
+    def terminal(self) -> bool:
+        """Whether no further change of status is possible."""
+        return self.status in (Status.VERIFIED, Status.CLOSED)
+
+    @property
+    def lane(self) -> LaneId:
+        """The lane that it queues in."""
+        return lane_of(self.work_class, self.tenant)
+
+    @property
+    def owner(self) -> Owner | None:
+        """Who has to act next; none when terminal (INV-5)."""
+        kind = owner_kind(self.status, retrying=self.hold is not None and self.hold.owner == "retry")
+        if kind is None:
+            return None
+        identity = self.lease.actor if kind is OwnerKind.EXECUTION and self.lease else None
+        return Owner(kind, identity or f"remit-{kind}")
+
+
+def lane_of(work_class: str, tenant: str) -> LaneId:
+    """The lane of a class and a tenant."""
+    return LaneId(f"{work_class}|{tenant}")
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """One queue of one class and tenant: its stride pass, its weight and its live figures."""
+
+    id: LaneId
+    weight: int
+    passed: int
+    ready: int
+    leased: int
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """The figures that decisions use; a new revision is an event, and leases name the revision."""
+
+    revision: int = 1
+    ttl_ms: int = 15 * 60 * 1000
+    longest_lease_ms: int = 8 * 60 * 60 * 1000
+    attempts: int = 5
+    age_step_ms: int = 60 * 60 * 1000
+    ledger_leases: int = 10_000
+    class_leases: int = 10_000
+    tenant_leases: int = 10_000
+    actor_leases: int = 1_000
+    accept_unproved: bool = True
+    imported_closed_satisfies: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """What holds for the whole ledger."""
+
+    version: int
+    ledger_id: str
+    epoch: int
+    kill_switch: bool
+    policy: Policy
+    unsettled: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Actor:
+    """Somebody who is enrolled to act."""
+
+    name: str
+    version: int
+    kind: ActorKind
+    revoked: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """The newest revision of a goal."""
+
+    id: str
+    version: int
+    revision: int
+    drafted: bool
+    seq: int
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """The newest revision of a requirement, and whether it still carries a drafting mark."""
+
+    id: str
+    version: int
+    revision: int
+    goal_revision: str
+    item: str
+    drafted: bool
+    seq: int
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A registered row of the verification plan; ``digest`` is what a result is bound to."""
+
+    id: str
+    version: int
+    requirement: str
+    item: str
+    kind: str
+    digest: str
+    origin: str
+    seq: int
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A default rule that gives drafted items their rows once a human accepted it."""
+
+    name: str
+    version: int
+    revision: int
+    digest: str
+    accepted: bool
+    accepted_by: str
+    seq: int
+
+
+@dataclass(frozen=True, slots=True)
+class ImportRun:
+    """One import: items that it brought stay behind the gate ``import-open`` until it closes."""
+
+    id: str
+    version: int
+    format: str
+    goal: str
+    open: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """The attempt's own stream: clone, take-over and supervision evidence, no status."""
+
+    id: str
+    version: int
+    item: str
+    head: str
+
+
+@dataclass(frozen=True, slots=True)
+class Triage:
+    """A typed record of something that no rule may settle alone (INV-19)."""
+
+    id: str
+    item: str
+    kind: str
+    open: bool
+    opened_seq: int
+    resolution: str
+
+
+@dataclass(frozen=True, slots=True)
+class Redaction:
+    """A blob whose bytes were erased; proofs over the ledger still hold."""
+
+    digest: str
+    version: int
+    seq: int
+
+
+Fact = (
+    Item
+    | Lane
+    | Ledger
+    | Actor
+    | Goal
+    | Requirement
+    | Row
+    | Rule
+    | ImportRun
+    | Attempt
+    | Triage
+    | Redaction
+    | int
+    | str
+)
+"""Any folded state. Integers are counters and counts; a string is the item id of an alias."""
+
+FACT_TYPES: Final[dict[str, type]] = {
+    "item": Item,
+    "lane": Lane,
+    "ledger": Ledger,
+    "actor": Actor,
+    "goal": Goal,
+    "requirement": Requirement,
+    "row": Row,
+    "rule": Rule,
+    "import": ImportRun,
+    "attempt": Attempt,
+    "triage": Triage,
+    "redaction": Redaction,
+    "counter": int,
+    "count": int,
+    "load": int,
+    "alias": str,
+}
+"""Which type a kind of fact has; stores decode by it."""

@@ -1,0 +1,272 @@
+"""Ports: what the services need from the world, as Protocols, and the failures they may meet.
+
+A ``Store`` keeps one ledger: its events, the rows folded from them, and the blobs that events name
+by digest. One writer at a time, so ``seq`` is dense and no two decisions race; readers never wait
+for it. Stores compute no state: they load facts, append events and write the rows that the core
+made, all in one transaction. Every implementation passes ``tests/contract`` (INV-20 to INV-22).
+
+Failures here are exceptions because no rule decided them: the store is away, the outcome of a
+commit is unknown, or the bytes are not what they should be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
+
+from remit.core.events import Recorded
+from remit.core.facts import Fact, Key
+from remit.core.refusals import Code
+
+T = TypeVar("T")
+
+
+class RemitError(Exception):
+    """Something outside the rules went wrong; carries what a refusal carries."""
+
+    code: Code = Code.UNEXPECTED
+
+    def __init__(
+        self,
+        message: str,
+        hint: str = "",
+        details: Mapping[str, Any] | None = None,
+        code: Code | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+        self.details: Mapping[str, Any] = details or {}
+        self.code = code or type(self).code
+
+
+class StoreUnavailable(RemitError):
+    """The store cannot be reached or refuses work; nothing was done."""
+
+    code = Code.STORE_UNAVAILABLE
+
+
+class OutcomeUnknown(RemitError):
+    """The commit may or may not have happened; repeat with the same command id."""
+
+    code = Code.OUTCOME_UNKNOWN
+
+
+class LedgerCorrupt(RemitError):
+    """What is stored is not what was written."""
+
+    code = Code.LEDGER_CORRUPT
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The newest seq (0 when empty) and the ledger time of its event, in microseconds."""
+
+    seq: int
+    time: int
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """One dependency edge seen from its target."""
+
+    dependent: str
+    target: str
+    kind: str
+    state: str
+
+
+@dataclass(frozen=True, slots=True)
+class StoredEvent:
+    """An event as stored, for verification: canonical payload bytes and digest untouched."""
+
+    ledger_id: str
+    seq: int
+    stream: str
+    stream_version: int
+    type: str
+    actor: str
+    assurance: str
+    created_at: int
+    payload: bytes
+    digest: bytes
+    command_id: str | None
+    command_digest: bytes | None
+    trace_context: str | None
+    conversation_ref: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Blob:
+    """Bytes kept beside the ledger; the event names SHA-256 of salt and bytes."""
+
+    digest: bytes
+    salt: bytes
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class ItemQuery:
+    """Which items a listing wants, newest number last unless ``newest_first``.
+
+    ``limit`` 0 means all. ``gate`` and ``hold`` select drafts by gate and held items by reason.
+    """
+
+    statuses: tuple[str, ...] = ()
+    gate: str = ""
+    after: int = 0
+    limit: int = 50
+    text: str = ""
+    newest_first: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A fact to write: what was loaded (None: absent) and what it is now (None: remove)."""
+
+    key: Key
+    old: Fact | None
+    new: Fact | None
+
+
+class ReadTx(Protocol):
+    """A consistent snapshot of one ledger. Every query is bounded by its ``limit``."""
+
+    def head(self) -> Head:
+        """The newest event."""
+        ...
+
+    def now(self) -> int:
+        """Ledger time of this transaction: never before ``head().time`` (INV-24)."""
+        ...
+
+    def load(self, keys: Iterable[Key]) -> dict[Key, Fact | None]:
+        """Facts by key; None for each that does not exist."""
+        ...
+
+    def small(self) -> dict[Key, Fact]:
+        """All counters, counts and lanes, and the ledger fact: what every decision may need."""
+        ...
+
+    def ready(self, lane: str, after: tuple[int, int] | None, limit: int) -> list[str]:
+        """Ids of ready items of a lane by (rank, number), after a given pair."""
+        ...
+
+    def dependents(self, via: str, limit: int) -> list[Edge]:
+        """Edges of items that are not terminal and that are judged by this item (or ``?alias``)."""
+        ...
+
+    def waiting(self, via: str, states: Sequence[str], limit: int) -> list[Edge]:
+        """Like ``dependents``, only edges that are not in one of the given states."""
+        ...
+
+    def reaches(self, start: str, goal: str, limit: int) -> tuple[str, ...] | None:
+        """Shortest path along unmet dependency edges from ``start`` to ``goal``, or None.
+
+        Looks at no more than ``limit`` items; past that it answers None and the edge is accepted
+        only if the caller proves otherwise, so callers pass the ledger's item bound.
+        """
+        ...
+
+    def due(self, now: int, limit: int) -> list[str]:
+        """Leased items whose lease has run out, the longest overdue first."""
+        ...
+
+    def leased_before(self, fence: int, limit: int) -> list[str]:
+        """Leased items whose fence is below this one (leases of an earlier epoch)."""
+        ...
+
+    def gated(self, gate: str, after: int, limit: int) -> list[str]:
+        """Draft items behind a gate (exact code), by number."""
+        ...
+
+    def items(self, query: ItemQuery) -> list[str]:
+        """Item ids that a listing wants."""
+        ...
+
+    def find(self, text: str, limit: int) -> list[Key]:
+        """Facts whose id starts with this text, and aliases too, for abbreviations on reads."""
+        ...
+
+    def names(self, kind: str, after: str, limit: int) -> list[str]:
+        """Ids of facts of one kind, in order."""
+        ...
+
+    def triage(self, *, open_only: bool, limit: int) -> list[str]:
+        """Triage record ids, oldest first."""
+        ...
+
+    def stream(self, stream: str, after: int, limit: int) -> list[Recorded]:
+        """Events of one stream by version."""
+        ...
+
+    def events(self, after: int, limit: int) -> list[Recorded]:
+        """Events by seq."""
+        ...
+
+    def at_seq(self, seqs: Iterable[int]) -> dict[int, Recorded]:
+        """Single events by seq."""
+        ...
+
+    def commands(self, ids: Iterable[str]) -> dict[str, list[Recorded]]:
+        """Events that were written under these command ids (INV-9); ids unknown are absent."""
+        ...
+
+    def blobs(self, digests: Iterable[str]) -> dict[str, bytes]:
+        """Bytes of blobs by hexadecimal digest; redacted and unknown ones are absent."""
+        ...
+
+    def stored(self, after: int, limit: int) -> list[StoredEvent]:
+        """Events as stored, by seq, for verification."""
+        ...
+
+
+class WriteTx(ReadTx, Protocol):
+    """The one writer's transaction. Leaving it without an exception commits."""
+
+    def put_blobs(self, blobs: Sequence[Blob]) -> None:
+        """Keep blobs; one that is there already is left as it is."""
+        ...
+
+    def erase_blobs(self, digests: Sequence[str]) -> None:
+        """Erase salt and bytes for good, leaving the digest."""
+        ...
+
+    def append(self, events: Sequence[Recorded]) -> None:
+        """Append events whose seq continues the head without a gap (INV-20)."""
+        ...
+
+    def write(self, changes: Sequence[Change]) -> None:
+        """Write rows, compare-and-set on what was loaded; a mismatch is a bug and raises."""
+        ...
+
+
+class Store(Protocol):
+    """One ledger in one database."""
+
+    ledger_id: str
+    url: str
+
+    def read(self) -> AbstractContextManager[ReadTx]:
+        """A short snapshot that never blocks the writer."""
+        ...
+
+    def write(self, *, urgent: bool = False) -> AbstractContextManager[WriteTx]:
+        """The writer; ``urgent`` goes first (kill switch and renewals).
+
+        Raises ``StoreUnavailable`` when it cannot start or surely did nothing, ``OutcomeUnknown``
+        when the commit's outcome cannot be known.
+        """
+        ...
+
+    def close(self) -> None:
+        """Release what is held; safe to call twice."""
+        ...
+
+
+def chunks(values: Sequence[T], size: int) -> Iterator[Sequence[T]]:
+    """Slices of at most ``size``."""
+    for start in range(0, len(values), size):
+        yield values[start : start + size]
