@@ -131,6 +131,16 @@ class Change:
     new: Fact | None
 
 
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A row that is not what the events fold to: which table and id, and how it differs."""
+
+    table: str
+    id: str
+    found: str
+    expected: str
+
+
 class ReadTx(Protocol):
     """A consistent snapshot of one ledger. Every query is bounded by its ``limit``."""
 
@@ -258,6 +268,13 @@ class Store(Protocol):
 
         Raises ``StoreUnavailable`` when it cannot start or surely did nothing, ``OutcomeUnknown``
         when the commit's outcome cannot be known.
+        """
+        ...
+
+    def rebuild(self, facts: Iterable[tuple[Key, Fact]], *, swap: bool) -> list[Difference]:
+        """Write freshly folded facts beside the rows, compare byte for byte, and say where not.
+
+        With ``swap`` the new rows take the old ones' place in the same transaction.
         """
         ...
 
