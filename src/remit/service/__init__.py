@@ -1,0 +1,1 @@
+"""The canonical operations, one transaction each; the only caller of stores."""
