@@ -80,7 +80,7 @@ def _open(cls: type) -> tuple[Shape, Callable[[bytes], Any]]:
             f"cannot encode a {cls.__name__}: found a class outside the registry of events",
             "register it with @event",
         )
-    shape = Shape(cls, cls.PHASE)  # type: ignore[attr-defined]  # set by @event
+    shape = Shape(cls, cls.PHASE)
     _OPENED[cls] = found = (shape, msgspec.json.Decoder(shape.mirror).decode)
     return found
 
