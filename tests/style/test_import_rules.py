@@ -19,7 +19,7 @@ LINTER = Path(sys.executable).with_name("lint-imports")
 def lint(folder: Path, *contracts: str) -> subprocess.CompletedProcess[str]:
     chosen = [argument for contract in contracts for argument in ("--contract", contract)]
     return subprocess.run(
-        [LINTER, "--no-cache", "--config", ROOT / "pyproject.toml", *chosen],
+        [LINTER, "--no-cache", *chosen, ROOT / "pyproject.toml"],
         cwd=folder,
         env={**os.environ, "PYTHONPATH": str(folder), "COLUMNS": "200"},
         capture_output=True,
@@ -45,7 +45,7 @@ def copy(tmp_path: Path) -> Path:
         ("layers", "unnamed/__init__.py", ""),
         ("adapters", "surfaces/cli/probe.py", "import remit.stores"),
         ("adapters", "surfaces/cli/probe.py", "from remit.stores import probe_store"),
-        ("adapters", "bench/__init__.py", "import remit.exchange"),
+        ("adapters", "proofs/__init__.py", "import remit.exchange"),
         ("surfaces", "surfaces/probe/__init__.py", "import remit.surfaces.cli"),
         ("core", "core/probe.py", "import time"),
         ("core", "core/probe.py", "from msgspec import json"),
@@ -57,7 +57,7 @@ def test_a_bad_import_breaks_its_contract(
 ) -> None:
     (copy / "remit" / "stores" / "probe_store.py").write_text("")
     target = copy / "remit" / module
-    target.parent.mkdir(exist_ok=True)
+    target.parent.mkdir(exist_ok=True)  # a room may not be there yet
     target.write_text(line + "\n")
     done = lint(copy, contract)
     output = done.stdout + done.stderr
