@@ -130,7 +130,6 @@ class Source:
     """Where an imported item comes from, and what the import knew that this ledger did not see."""
 
     import_id: str
-    open: bool
     digest: str
     status: str
     unconfirmed: bool

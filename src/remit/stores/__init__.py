@@ -1,4 +1,4 @@
-"""Adapters that keep a ledger: SQLite, and memory for models and for reads of the past.
+"""Stores: where events and rows are kept.
 
-Every store passes the one suite in ``tests/contract``.
+A store keeps and loads what it is told, atomically; it never decides.
 """

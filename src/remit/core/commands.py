@@ -1,0 +1,498 @@
+"""Commands, imperative: what somebody asks for. The core decides them, one at a time.
+
+A command carries only what its caller said or observed outside. Who asks, when, and how well that
+was proved travel beside it in ``Ask``. Everything that comes from outside has been bounded by
+``limits_of_input`` before it gets here, and foreign text is already a blob digest (``text_ref``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from remit.core.checks import Check
+from remit.core.facts import Policy
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """The base of all commands."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """Who asks and when.
+
+    ``now`` is the ledger's time in microseconds. ``actor`` is the enrolled name, ``assurance`` how
+    well it was proved. ``command_id`` is empty where the caller named none.
+    """
+
+    now: int
+    actor: str
+    assurance: str = "asserted"
+    command_id: str = ""
+    command_digest: bytes = b""
+    conversation_ref: str = ""
+    trace_context: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """Text of a report or reason: short text inline, long or foreign text as a blob digest."""
+
+    inline: str = ""
+    ref: str = ""
+
+
+NO_TEXT = Text()
+
+
+@dataclass(frozen=True, slots=True)
+class NewRow:
+    """A verification row that comes with an item; see ``remit.core.rows`` for its meaning."""
+
+    kind: str
+    argv: tuple[str, ...] = ()
+    rubric: str = ""
+    expected_exit: int = 0
+    junit: str = ""
+    red_reason: str = ""
+    scope: tuple[str, ...] = ()
+    artifacts: tuple[str, ...] = ()
+    control: str = "base-red"
+    timeout_ms: int = 600_000
+    output_limit_bytes: int = 1_048_576
+    origin: str = "explicit"
+
+
+@dataclass(frozen=True, slots=True)
+class CreateItem(Command):
+    """Create an item with the goal, requirement and rows that are drafted from it.
+
+    ``goal`` names an existing goal; empty drafts one from the title. ``rule`` names the default
+    rule that may give it rows later. ``depends_on`` pairs a reference with a dependency kind.
+    """
+
+    title: str
+    body: str = ""
+    text_ref: str = ""
+    priority: int = 2
+    work_class: str = "delivery"
+    tenant: str = "default"
+    alias: str = ""
+    goal: str = ""
+    rows: tuple[NewRow, ...] = ()
+    scope: tuple[str, ...] = ("**",)
+    artifacts: tuple[str, ...] = ()
+    rule: str = "default"
+    depends_on: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class DraftGoal(Command):
+    """Draft a goal that several items will share."""
+
+    objective: str
+    provenance: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReviseItem(Command):
+    """Change the brief of an item that nobody works on; None leaves a part as it is."""
+
+    item: str
+    title: str | None = None
+    body: str | None = None
+    text_ref: str | None = None
+    priority: int | None = None
+    scope: tuple[str, ...] | None = None
+    artifacts: tuple[str, ...] | None = None
+    rows: tuple[NewRow, ...] = ()
+    clarify: bool = False
+    confirm_import: bool = False
+    reason: Text = NO_TEXT
+
+
+@dataclass(frozen=True, slots=True)
+class AddNote(Command):
+    """Add a remark to an item."""
+
+    item: str
+    text: Text
+
+
+@dataclass(frozen=True, slots=True)
+class AddDependency(Command):
+    """Let an item wait on another."""
+
+    item: str
+    target: str
+    kind: str = "blocks"
+
+
+@dataclass(frozen=True, slots=True)
+class RemoveDependency(Command):
+    """End a wait."""
+
+    item: str
+    target: str
+    kind: str = ""
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Recheck(Command):
+    """Let admission look at an item again."""
+
+    item: str
+
+
+@dataclass(frozen=True, slots=True)
+class GrantLease(Command):
+    """Lease an item; an empty ``item`` takes the next in lease order."""
+
+    item: str = ""
+    ttl_ms: int = 0
+    work_class: str = ""
+    tenant: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RenewLease(Command):
+    """Extend a live lease to ``ttl_ms`` from now (0: the ttl that it was given)."""
+
+    item: str
+    fence: int
+    ttl_ms: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseLease(Command):
+    """Hand an item back."""
+
+    item: str
+    fence: int
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ExpireLease(Command):
+    """Record that a lease has run out."""
+
+    item: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReportProgress(Command):
+    """Say how work goes."""
+
+    item: str
+    fence: int
+    text: Text = NO_TEXT
+
+
+@dataclass(frozen=True, slots=True)
+class ReportCompletion(Command):
+    """Hand in work. ``taken_over`` says that the host holds the commits under a ref of its own."""
+
+    item: str
+    fence: int
+    head: str
+    base: str
+    branch: str = ""
+    tree: str = ""
+    commits: tuple[str, ...] = ()
+    taken_over: bool = False
+    pr_url: str = ""
+    text: Text = NO_TEXT
+
+
+@dataclass(frozen=True, slots=True)
+class FailWork(Command):
+    """Give an item up with a typed triage record."""
+
+    item: str
+    fence: int
+    triage_kind: str = "refusal"
+    reason: Text = NO_TEXT
+    evidence: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RecordLateReport(Command):
+    """Keep a report that came under a fence that is no longer current."""
+
+    item: str
+    fence: int
+    phase: str
+    branch: str
+    head: str
+    reason: str
+    text: Text
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewWork(Command):
+    """Approve or reject what was handed in. ``head`` (if given) must be the head handed in."""
+
+    item: str
+    approve: bool
+    reason: Text = NO_TEXT
+    head: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ObserveShip(Command):
+    """What the repository adapter saw on the remote's main; only it makes this command."""
+
+    item: str
+    sha: str
+    main_sha: str
+    remote: str
+    ref: str
+    base: str
+    matched_by: str
+    patch_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class RowFinding:
+    """What a verifier found for one row; ``log`` is the digest of the log blob."""
+
+    row: str
+    digest: str
+    result: str
+    reason: str
+    executed: int
+    skipped: int
+    log: str
+    checks: tuple[Check, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RecordVerification(Command):
+    """A verifier's findings at exactly the shipped commit."""
+
+    item: str
+    commit: str
+    findings: tuple[RowFinding, ...]
+    artifact_diff: str
+    missing_artifacts: tuple[str, ...] = ()
+    out_of_scope: tuple[str, ...] = ()
+    requested_by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenTriage(Command):
+    """Put an item aside with a typed record (T10)."""
+
+    item: str
+    triage_kind: str
+    reason: Text = NO_TEXT
+    evidence: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ResolveTriage(Command):
+    """Settle one record by a named resolution."""
+
+    record: str
+    resolution: str
+    reason: str = ""
+    successor: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CloseItem(Command):
+    """Finish an item without verifying it."""
+
+    item: str
+    outcome: str
+    reason: Text = NO_TEXT
+    successor: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class EnrolActor(Command):
+    """Let somebody act."""
+
+    name: str
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class RevokeActor(Command):
+    """Accept nothing new from an actor."""
+
+    name: str
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RegisterRule(Command):
+    """Put a default rule of the configuration on the ledger; the same content changes nothing."""
+
+    name: str
+    digest: str
+    argv: tuple[str, ...]
+    rubric: str
+    expected_exit: int = 0
+    junit: str = ""
+    red_reason: str = ""
+    timeout_ms: int = 600_000
+
+
+@dataclass(frozen=True, slots=True)
+class AcceptRule(Command):
+    """A human lets the present revision of a rule count."""
+
+    name: str
+    digest: str = ""
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SetPolicy(Command):
+    """Write a new policy revision (its ``revision`` is set by the decision)."""
+
+    policy: Policy
+
+
+@dataclass(frozen=True, slots=True)
+class EngageKillSwitch(Command):
+    """Stop new leases and renewals."""
+
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseKillSwitch(Command):
+    """Let leases be given again; only a human may."""
+
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CreateLedger(Command):
+    """Write the first events: the ledger, its built-in services and its first human."""
+
+    ledger_id: str
+    human: str
+
+
+@dataclass(frozen=True, slots=True)
+class AdoptEpoch(Command):
+    """Take a restored or copied ledger into use, above every epoch known outside it."""
+
+    above: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class RecordClockJump(Command):
+    """Record that wall clock and ledger clock came apart."""
+
+    wall_us: int
+    ledger_us: int
+
+
+@dataclass(frozen=True, slots=True)
+class Settle(Command):
+    """Tell the next dependents of an item whose news was deferred."""
+
+    item: str
+
+
+@dataclass(frozen=True, slots=True)
+class RedactBlob(Command):
+    """Erase a blob's bytes; only a human may."""
+
+    digest: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class StartImport(Command):
+    """Open an import and draft the goal that its items hang on."""
+
+    format: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class ImportItem(Command):
+    """One row of a foreign backlog; ``text_ref`` is the blob that holds its text."""
+
+    import_id: str
+    row: int
+    alias: str
+    digest: str
+    text_ref: str
+    priority: int
+    foreign_status: str
+    unconfirmed: bool = False
+    closed: bool = False
+    satisfies: bool = True
+    failed: bool = False
+    created_at: int = 0
+    closed_at: int = 0
+    notices: tuple[str, ...] = ()
+    rule: str = "default"
+    work_class: str = "delivery"
+    tenant: str = "default"
+
+
+@dataclass(frozen=True, slots=True)
+class LinkImported(Command):
+    """The edges of an imported row, once all its rows are there. Edges are (kind, alias)."""
+
+    import_id: str
+    alias: str
+    edges: tuple[tuple[str, str], ...]
+    links: tuple[tuple[str, str], ...]
+    cycle: tuple[str, ...] = ()
+    inconsistent: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class QuarantineRow(Command):
+    """A row that could not be imported."""
+
+    import_id: str
+    row: int
+    alias: str
+    code: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class CloseImport(Command):
+    """All rows are there; their items may be admitted."""
+
+    import_id: str
+    rows: int
+    imported: int
+    unchanged: int
+    quarantined: int
+
+
+@dataclass(frozen=True, slots=True)
+class RecordClone(Command):
+    """The attempt of a live lease got its clone."""
+
+    item: str
+    fence: int
+    branch: str
+    base: str
+
+
+@dataclass(frozen=True, slots=True)
+class RecordTakeover(Command):
+    """The host holds the attempt's commits."""
+
+    item: str
+    fence: int
+    head: str
+    base: str
+    tree: str
+    ref: str
+    commits: tuple[str, ...] = field(default=())

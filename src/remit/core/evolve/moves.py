@@ -1,0 +1,105 @@
+"""How an item's change of status moves the small figures around it.
+
+Each status has a count, each lane knows how many of its items are ready and leased, and each actor,
+class and tenant how many leases are live. All of them follow from the moves alone, so they are kept
+here, in one place, and never anywhere else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from remit.core.change import changed
+from remit.core.events import Recorded
+from remit.core.facts import Fact, Item, Key, Lane, lane_of
+from remit.core.fold import FoldError
+from remit.core.lanes import STRIDE
+from remit.core.status import Kind, Status, permitted
+
+Get = Callable[[str, str], Fact | None]
+"""Reads a fact by kind and id."""
+
+Out = dict[Key, Fact | None]
+"""Facts that an event changes; None removes one."""
+
+
+def read(get: Get, out: Out, kind: str, name: str) -> Any:
+    """A fact as this event has left it so far."""
+    key = (kind, name)
+    return out[key] if key in out else get(kind, name)
+
+
+def add(get: Get, out: Out, kind: str, name: str, by: int) -> int:
+    """Change a counter, absent meaning zero, and return its new value."""
+    value: int = (read(get, out, kind, name) or 0) + by
+    out[kind, name] = value
+    return value
+
+
+def item_of(get: Get, rec: Recorded) -> Item:
+    """The item of the event's stream, just before this event."""
+    item = get("item", rec.stream)
+    if not isinstance(item, Item):
+        raise FoldError(rec, f"there is no item {rec.stream}")
+    if item.version != rec.version - 1:
+        raise FoldError(rec, f"stream version {rec.version} does not follow {item.version}")
+    return item
+
+
+def first(get: Get, rec: Recorded, kind: str) -> None:
+    """Demand that the event opens its stream."""
+    if rec.version != 1 or get(kind, rec.entity) is not None:
+        raise FoldError(rec, f"{rec.stream} exists already")
+
+
+def lane_fact(get: Get, out: Out, work_class: str, tenant: str) -> Lane:
+    """The lane, made on first use with weight 1."""
+    lane_id = lane_of(work_class, tenant)
+    lane: Lane | None = read(get, out, "lane", lane_id)
+    return lane if lane is not None else Lane(lane_id, 1, 0, 0, 0)
+
+
+def check_move(rec: Recorded, item: Item, tid: str, source: str, target: str) -> Status:
+    """Demand that the table has this move and that the item stands where the event says (INV-4)."""
+    if item.status.value != source:
+        raise FoldError(rec, f"{item.id} is {item.status}, the event moves it from {source}")
+    to = Status(target)
+    if not permitted(tid, item.kind, item.status, to):
+        raise FoldError(rec, f"{tid} does not lead from {source} to {target} for {item.kind} work")
+    return to
+
+
+def account(get: Get, out: Out, item: Item, to: Status) -> None:
+    """Counts, lane and loads for a move of ``item`` (as it was) to another status."""
+    if item.status is to:
+        return
+    add(get, out, "count", item.status, -1)
+    add(get, out, "count", to, 1)
+    ready = (to is Status.READY) - (item.status is Status.READY)
+    leased = (to is Status.LEASED) - (item.status is Status.LEASED)
+    if not ready and not leased:
+        return
+    lane = lane_fact(get, out, item.work_class, item.tenant)
+    passed = lane.passed
+    if ready > 0 and lane.ready == 0:
+        passed = max(passed, read(get, out, "counter", "vtime") or 0)
+    if leased > 0:
+        out["counter", "vtime"] = max(passed, read(get, out, "counter", "vtime") or 0)
+        passed += STRIDE // lane.weight
+    out["lane", lane.id] = changed(
+        lane, passed=passed, ready=lane.ready + ready, leased=lane.leased + leased
+    )
+
+
+def load(get: Get, out: Out, item: Item, actor: str, by: int) -> None:
+    """One live lease more or less for the actor, class and tenant."""
+    add(get, out, "load", f"actor/{actor}", by)
+    add(get, out, "load", f"class/{item.work_class}", by)
+    add(get, out, "load", f"tenant/{item.tenant}", by)
+
+
+def delivery_only(rec: Recorded, item: Item) -> None:
+    """Demand delivery work."""
+    if item.kind is not Kind.DELIVERY:
+        raise FoldError(rec, f"{item.id} is {item.kind} work")

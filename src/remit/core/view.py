@@ -1,0 +1,156 @@
+"""What a decision sees: the facts that were loaded, with the decision's own events folded on top.
+
+``View`` holds what one transaction loaded. Reading a fact that was not loaded raises ``Missing``,
+which the door turns into ``NeedMore``: nothing is ever taken as absent because nobody looked.
+``Draft`` is one decision in the making: it emits events, folds each at once, and keeps the changed
+facts apart, so that a refusal leaves no trace and a batch sees the decisions before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from remit.core.commands import Ask
+from remit.core.events import Event, Recorded, stream_of
+from remit.core.evolve import evolve
+from remit.core.facts import Fact, Item, Key, Lane, Ledger, Policy
+from remit.core.status import Status
+
+_ABSENT: Final = object()
+
+
+class Missing(Exception):  # noqa: N818  # not an error: it asks for a fact
+    """A fact or query that the decision needs was not loaded."""
+
+    def __init__(self, *keys: Key) -> None:
+        super().__init__(keys)
+        self.keys = keys
+
+
+class View:
+    """Loaded facts and query answers of one transaction.
+
+    Queries are addressed like facts: ``("ready?", lane)`` a window of item ids, ``("waiting?", id)``
+    edges, ``("reaches?", "W-2>W-1")`` a path. Their answers come from the store as it was when the
+    transaction began; ``fresh`` and ``edges`` hold what has changed since, so that both together
+    are the truth.
+    """
+
+    def __init__(self, facts: Mapping[Key, Fact | None], seq: int) -> None:
+        self.facts: dict[Key, Fact | None] = dict(facts)
+        self.queries: dict[Key, Any] = {}
+        self.seq = seq
+        self.fresh: dict[str, list[str]] = {}
+        self.edges: dict[str, dict[str, None]] = {}
+
+    def get(self, kind: str, name: str) -> Fact | None:
+        """A loaded fact; raises ``Missing`` if it was not loaded."""
+        fact = self.facts.get((kind, name), _ABSENT)
+        if fact is _ABSENT:
+            if kind in ("counter", "count", "load", "lane"):
+                return None
+            raise Missing((kind, name))
+        return fact  # type: ignore[return-value]  # _ABSENT was handled
+
+    def query(self, kind: str, name: str) -> Any:
+        """The answer of a query; raises ``Missing`` if it was not asked."""
+        answer = self.queries.get((kind, name), _ABSENT)
+        if answer is _ABSENT:
+            raise Missing((kind, name))
+        return answer
+
+    def apply(self, delta: Mapping[Key, Fact | None]) -> None:
+        """Take a decision's changed facts into the view."""
+        for key, fact in delta.items():
+            if key[0] == "item" and isinstance(fact, Item):
+                self._note(self.facts.get(key), fact)
+        self.facts.update(delta)
+
+    def _note(self, old: Fact | None, new: Item) -> None:
+        if new.status is Status.READY and not (
+            isinstance(old, Item) and old.status is Status.READY and old.rank == new.rank
+        ):
+            self.fresh.setdefault(new.lane, []).append(new.id)
+        if not isinstance(old, Item) or old.dependencies is not new.dependencies:
+            for edge in new.dependencies:
+                self.edges.setdefault(edge.via, {})[new.id] = None
+
+
+class Draft:
+    """One decision in the making, over a view that it does not change."""
+
+    def __init__(self, view: View, ask: Ask) -> None:
+        self.view = view
+        self.ask = ask
+        self.now = ask.now
+        self.events: list[Recorded] = []
+        self.delta: dict[Key, Fact | None] = {}
+
+    def get(self, kind: str, name: str) -> Fact | None:
+        """A fact as this decision has left it so far."""
+        key = (kind, name)
+        return self.delta[key] if key in self.delta else self.view.get(kind, name)
+
+    def query(self, kind: str, name: str) -> Any:
+        """The answer of a query, as of the beginning of the transaction."""
+        return self.view.query(kind, name)
+
+    @property
+    def ledger(self) -> Ledger:
+        """The ledger's own fact."""
+        ledger = self.get("ledger", "ledger")
+        if not isinstance(ledger, Ledger):
+            raise Missing(("ledger", "ledger"))
+        return ledger
+
+    @property
+    def policy(self) -> Policy:
+        """The present policy revision."""
+        return self.ledger.policy
+
+    def counter(self, name: str) -> int:
+        """A counter; absent means zero."""
+        value = self.get("counter", name)
+        return value if isinstance(value, int) else 0
+
+    def load(self, name: str) -> int:
+        """Live leases of ``actor/NAME``, ``class/NAME`` or ``tenant/NAME``."""
+        value = self.get("load", name)
+        return value if isinstance(value, int) else 0
+
+    def item(self, item: str) -> Item | None:
+        """An item, or None where there is none."""
+        fact = self.get("item", item)
+        return fact if isinstance(fact, Item) else None
+
+    def lanes(self) -> list[Lane]:
+        """All lanes, as this decision has left them."""
+        merged = {k: f for k, f in self.view.facts.items() if k[0] == "lane"}
+        merged.update({k: f for k, f in self.delta.items() if k[0] == "lane"})
+        return [f for f in merged.values() if isinstance(f, Lane)]
+
+    def changed_items(self) -> Iterable[str]:
+        """Items that this decision has changed, in order."""
+        return [name for kind, name in self.delta if kind == "item"]
+
+    def emit(self, kind: str, name: str, event: Event, by: str = "") -> Recorded:
+        """Add an event, by the asking actor or a built-in service, and fold it at once."""
+        ask = self.ask
+        fact = self.get(kind, name)
+        recorded = Recorded(
+            self.view.seq + len(self.events) + 1,
+            stream_of(kind, name),
+            1 if fact is None else fact.version + 1,  # type: ignore[union-attr]  # streams fold
+            by or ask.actor,
+            "asserted" if by else ask.assurance,
+            ask.now,
+            event,
+            ask.command_id,
+            ask.command_digest,
+            ask.conversation_ref,
+            ask.trace_context,
+        )
+        self.delta.update(evolve(self.get, recorded))
+        self.events.append(recorded)
+        return recorded
