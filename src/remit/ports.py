@@ -132,6 +132,7 @@ class ItemQuery:
     limit: int = 50
     text: str = ""
     newest_first: bool = False
+    hold: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +152,22 @@ class Difference:
     id: str
     found: str
     expected: str
+
+
+class Codec(Protocol):
+    """What verification needs to know of the event format; stores bring it along."""
+
+    def digest_of(self, event: StoredEvent) -> bytes:
+        """The digest that the stored columns should have."""
+        ...
+
+    def recorded(self, event: StoredEvent) -> Recorded:
+        """The event that stored columns stand for; raises ``LedgerCorrupt`` where none."""
+        ...
+
+    def is_canonical(self, payload: bytes) -> bool:
+        """Whether a payload is the canonical JSON of what it says."""
+        ...
 
 
 class ReadTx(Protocol):
@@ -244,6 +261,10 @@ class ReadTx(Protocol):
         """Events as stored, by seq, for verification."""
         ...
 
+    def stored_blobs(self, after: bytes, limit: int) -> list[Blob | bytes]:
+        """Blobs as stored, by digest after the given one; an erased one is its digest alone."""
+        ...
+
 
 class WriteTx(ReadTx, Protocol):
     """The one writer's transaction. Leaving it without an exception commits."""
@@ -277,6 +298,7 @@ class Store(Protocol):
 
     ledger_id: str
     url: str
+    codec: Codec
 
     def read(self) -> AbstractContextManager[ReadTx]:
         """A short snapshot that never blocks the writer."""

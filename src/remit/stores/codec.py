@@ -44,7 +44,7 @@ Columns = tuple[
 """An event's columns in the order of ``StoredEvent``."""
 
 
-class NotCanonical(RemitError):
+class NotCanonicalError(RemitError):
     """A value has no canonical form, so it cannot go on the ledger; nothing was written."""
 
     code = Code.BAD_INPUT
@@ -76,7 +76,7 @@ _OPENED: Final[dict[type, tuple[Shape, Callable[[bytes], Any]]]] = {}
 
 def _open(cls: type) -> tuple[Shape, Callable[[bytes], Any]]:
     if EVENTS.get(cls.__name__) is not cls:
-        raise NotCanonical(
+        raise NotCanonicalError(
             f"cannot encode a {cls.__name__}: found a class outside the registry of events",
             "register it with @event",
         )
@@ -88,7 +88,7 @@ def _open(cls: type) -> tuple[Shape, Callable[[bytes], Any]]:
 def encode_event(event: Event) -> bytes:
     """The canonical payload of an event.
 
-    Refuses with ``NotCanonical`` what could not be read back as the same value.
+    Refuses with ``NotCanonicalError`` what could not be read back as the same value.
     """
     cls = type(event)
     shape, decode = _OPENED.get(cls) or _open(cls)
@@ -100,7 +100,7 @@ def encode_event(event: Event) -> bytes:
         found = "a value that reads back as another"
     except (msgspec.MsgspecError, AttributeError, TypeError, ValueError) as error:
         found = str(error)
-    raise NotCanonical(
+    raise NotCanonicalError(
         f"cannot encode {cls.__name__}: found {found}, expected strings, integers within 2**53,"
         " true, false and tuples of them as the event declares",
         "replace the value; nothing was written",
@@ -168,7 +168,7 @@ def _digest(
 def columns_of(ledger_id: str, recorded: Recorded) -> Columns:
     """An event's columns, payload and digest included, in the order of ``StoredEvent``.
 
-    Refuses with ``NotCanonical`` what has no canonical form.
+    Refuses with ``NotCanonicalError`` what has no canonical form.
     """
     event = recorded.event
     kind = type(event).__name__
@@ -181,7 +181,7 @@ def columns_of(ledger_id: str, recorded: Recorded) -> Columns:
     )
     seq, version, at = recorded.seq, recorded.version, recorded.at
     if not (0 < seq <= MAX_INTEGER and 0 < version <= MAX_INTEGER and 0 <= at <= MAX_INTEGER):
-        raise NotCanonical(
+        raise NotCanonicalError(
             f"cannot encode event {seq} of {recorded.stream}: found version {version} at {at},"
             " expected positive integers below 2**53",
         )
@@ -191,7 +191,7 @@ def columns_of(ledger_id: str, recorded: Recorded) -> Columns:
             at, payload, texts[0], command_digest, texts[1], texts[2],
         )  # fmt: skip
     except (UnicodeEncodeError, TypeError) as error:
-        raise NotCanonical(
+        raise NotCanonicalError(
             f"cannot encode event {seq} of {recorded.stream!r}: {error}",
             "use text without lone surrogates",
         ) from error
@@ -234,11 +234,11 @@ _FACT_DECODERS: Final[Mapping[str, Callable[[bytes], Any]]] = {
 
 
 def encode_fact(fact: Fact) -> bytes:
-    """A fact as JSON with its names in order; refuses lone surrogates with ``NotCanonical``."""
+    """A fact as JSON with its names in order; refuses lone surrogates with ``NotCanonicalError``."""
     try:
         return _encode_sorted(fact)
     except UnicodeEncodeError as error:
-        raise NotCanonical(
+        raise NotCanonicalError(
             f"cannot encode a {type(fact).__name__}: {error}", "use text without lone surrogates"
         ) from error
 
