@@ -416,6 +416,7 @@ class StartImport(Command):
 
     format: str
     name: str
+    digest: str
 
 
 @dataclass(frozen=True, slots=True)

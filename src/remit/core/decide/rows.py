@@ -1,0 +1,101 @@
+"""Registration of verification rows: before the work starts, with a digest that results bind to.
+
+Rows come with an item, or from a default rule that a human accepted. A row is never edited: a
+changed one is a new row (CONTRACT 8, stage 4).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from remit.core.admission import ADMISSION
+from remit.core.canonical import digest_of
+from remit.core.commands import NewRow
+from remit.core.events import RowRegistered
+from remit.core.facts import Item, Rule
+from remit.core.item_events import RowsAttached
+from remit.core.view import Draft
+
+MAX_ROWS = 100
+"""Most verification rows of one item."""
+
+
+def register(
+    draft: Draft, item: str, requirement: str, rows: Sequence[NewRow], by: str = ""
+) -> tuple[str, ...]:
+    """Register rows for an item that may not exist yet; returns their ids."""
+    ids = []
+    for row in rows:
+        row_id = f"V-{draft.counter('row') + 1}"
+        digest = digest_of(
+            (
+                requirement,
+                item,
+                row.kind,
+                row.argv,
+                row.rubric,
+                row.expected_exit,
+                row.junit,
+                row.red_reason,
+                row.scope,
+                row.artifacts,
+                row.control,
+                row.timeout_ms,
+                row.output_limit_bytes,
+                row.origin,
+            )
+        )
+        event = RowRegistered(
+            requirement,
+            item,
+            digest,
+            row.kind,
+            row.argv,
+            row.rubric,
+            row.expected_exit,
+            row.junit,
+            row.red_reason,
+            row.scope,
+            row.artifacts,
+            row.control,
+            row.timeout_ms,
+            row.output_limit_bytes,
+            row.origin,
+        )
+        draft.emit("row", row_id, event, by)
+        ids.append(row_id)
+    return tuple(ids)
+
+
+def rows_of_rule(rule: Rule) -> tuple[NewRow, ...]:
+    """The rows that a rule gives: one for its command, one for its rubric."""
+    origin = f"rule:{rule.name}@{rule.revision}"
+    rows = []
+    if rule.argv:
+        rows.append(
+            NewRow(
+                "command",
+                argv=rule.argv,
+                expected_exit=rule.expected_exit,
+                junit=rule.junit,
+                red_reason=rule.red_reason,
+                timeout_ms=rule.timeout_ms,
+                origin=origin,
+            )
+        )
+    if rule.rubric:
+        rows.append(NewRow("rubric", rubric=rule.rubric, control="none", origin=origin))
+    return tuple(rows)
+
+
+def attach_rule(draft: Draft, item: Item) -> bool:
+    """Give an item without rows those of its accepted rule; True where it did."""
+    plan = item.plan
+    if plan.rows or not plan.rule or not plan.requirements:
+        return False
+    rule = draft.get("rule", plan.rule)
+    if not isinstance(rule, Rule) or not rule.accepted:
+        return False
+    ids = register(draft, item.id, plan.requirements[0], rows_of_rule(rule), ADMISSION)
+    draft.emit("item", item.id, RowsAttached(ids, clears=True), ADMISSION)
+    return True
