@@ -20,7 +20,7 @@ from remit.core.events import GoalDrafted, RequirementDrafted
 from remit.core.facts import Item
 from remit.core.ids import is_alias
 from remit.core.refusals import Code, Refused
-from remit.core.rows import problems
+from remit.core.rows import RowSpec, problems
 from remit.core.settlement import QUEUED, resolve_alias
 from remit.core.status import Kind, Outcome, Status
 from remit.core.triage import TriageKind, put_aside
@@ -60,7 +60,7 @@ def _brief(
     return None
 
 
-def _rows(rows: tuple[c.NewRow, ...]) -> Refused | None:
+def _rows(rows: tuple[RowSpec, ...]) -> Refused | None:
     if len(rows) > MAX_ROWS:
         return bad("rows", len(rows), f"at most {MAX_ROWS} verification rows")
     for row in rows:

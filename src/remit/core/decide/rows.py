@@ -10,10 +10,10 @@ from collections.abc import Sequence
 
 from remit.core.admission import ADMISSION
 from remit.core.canonical import digest_of
-from remit.core.commands import NewRow
 from remit.core.events import RowRegistered
 from remit.core.facts import Item, Rule
 from remit.core.item_events import RowsAttached
+from remit.core.rows import Control, RowKind, RowSpec
 from remit.core.view import Draft
 
 MAX_ROWS = 100
@@ -21,70 +21,58 @@ MAX_ROWS = 100
 
 
 def register(
-    draft: Draft, item: str, requirement: str, rows: Sequence[NewRow], by: str = ""
+    draft: Draft, item: str, requirement: str, rows: Sequence[RowSpec], by: str = ""
 ) -> tuple[str, ...]:
     """Register rows for an item that may not exist yet; returns their ids."""
     ids = []
     for row in rows:
         row_id = f"V-{draft.counter('row') + 1}"
-        digest = digest_of(
-            (
-                requirement,
-                item,
-                row.kind,
-                row.argv,
-                row.rubric,
-                row.expected_exit,
-                row.junit,
-                row.red_reason,
-                row.scope,
-                row.artifacts,
-                row.control,
-                row.timeout_ms,
-                row.output_limit_bytes,
-                row.origin,
-            )
-        )
-        event = RowRegistered(
-            requirement,
-            item,
-            digest,
-            row.kind,
-            row.argv,
-            row.rubric,
-            row.expected_exit,
-            row.junit,
-            row.red_reason,
-            row.scope,
-            row.artifacts,
-            row.control,
-            row.timeout_ms,
-            row.output_limit_bytes,
-            row.origin,
-        )
-        draft.emit("row", row_id, event, by)
+        draft.emit("row", row_id, registered(requirement, item, row), by)
         ids.append(row_id)
     return tuple(ids)
 
 
-def rows_of_rule(rule: Rule) -> tuple[NewRow, ...]:
+def registered(requirement: str, item: str, row: RowSpec) -> RowRegistered:
+    """The event of a row, with the digest over every other field of it."""
+    parts = (
+        row.kind.value,
+        row.argv,
+        row.rubric or "",
+        row.expected_exit,
+        row.junit or "",
+        row.red_reason or "",
+        row.scope,
+        row.artifacts,
+        row.control.value,
+        row.timeout_ms,
+        row.output_limit_bytes,
+        row.origin,
+    )
+    return RowRegistered(
+        requirement, item, digest_of((requirement, item, *parts)), *parts
+    )
+
+
+def rows_of_rule(rule: Rule) -> tuple[RowSpec, ...]:
     """The rows that a rule gives: one for its command, one for its rubric."""
     origin = f"rule:{rule.name}@{rule.revision}"
     rows = []
     if rule.argv:
         rows.append(
-            NewRow(
-                "command",
+            RowSpec(
+                RowKind.COMMAND,
                 argv=rule.argv,
                 expected_exit=rule.expected_exit,
-                junit=rule.junit,
-                red_reason=rule.red_reason,
+                junit=rule.junit or None,
+                red_reason=rule.red_reason or None,
                 timeout_ms=rule.timeout_ms,
                 origin=origin,
             )
         )
     if rule.rubric:
-        rows.append(NewRow("rubric", rubric=rule.rubric, control="none", origin=origin))
+        rows.append(
+            RowSpec(RowKind.RUBRIC, rubric=rule.rubric, control=Control.NONE, origin=origin)
+        )
     return tuple(rows)
 
 
