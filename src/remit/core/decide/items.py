@@ -21,6 +21,7 @@ from remit.core.facts import Item
 from remit.core.ids import is_alias
 from remit.core.refusals import Code, Refused
 from remit.core.rows import RowSpec, problems
+from remit.core.scopes import pattern_problem
 from remit.core.settlement import QUEUED, resolve_alias
 from remit.core.status import Kind, Outcome, Status
 from remit.core.triage import TriageKind, put_aside
@@ -53,10 +54,9 @@ def _brief(
         if len(paths) > MAX_PATHS:
             return bad(what, len(paths), f"at most {MAX_PATHS} paths")
         for path in paths:
-            if not path or len(path) > 1_000 or "\0" in path or path.startswith("/"):
-                return bad(what, path, "a path or pattern relative to the repository")
-            if ".." in path.split("/"):
-                return bad(what, path, "a path that does not leave the repository")
+            fault = pattern_problem(path)
+            if fault is not None:
+                return bad(what, path, "a path or pattern within the repository", fault)
     return None
 
 
