@@ -186,7 +186,7 @@ class ReadTx(Protocol):
         ...
 
     def small(self) -> dict[Key, Fact]:
-        """All counters, counts and lanes, and the ledger fact: what every decision may need."""
+        """All counters and counts, and the ledger fact: what every decision may need."""
         ...
 
     def ready(self, lane: str, after: tuple[int, int] | None, limit: int) -> list[str]:
@@ -197,15 +197,23 @@ class ReadTx(Protocol):
         """Edges of items that are not terminal and that are judged by this item (or ``?alias``)."""
         ...
 
-    def waiting(self, via: str, states: Sequence[str], limit: int) -> list[Edge]:
-        """Like ``dependents``, only edges that are not in one of the given states."""
+    def waiting(self, via: str, kind: str, state: str, limit: int) -> list[Edge]:
+        """Like ``dependents``, only edges of this kind whose state is another one."""
+        ...
+
+    def children(self, parent: str, limit: int) -> list[str]:
+        """Items, finished ones too, with a parent-child edge that is judged by ``parent``."""
+        ...
+
+    def lanes(self, limit: int) -> list[str]:
+        """Ids of lanes that have something ready, the next in turn first."""
         ...
 
     def reaches(self, start: str, goal: str, limit: int) -> tuple[str, ...] | None:
         """Shortest path along unmet dependency edges from ``start`` to ``goal``, or None.
 
-        Looks at no more than ``limit`` items; past that it answers None and the edge is accepted
-        only if the caller proves otherwise, so callers pass the ledger's item bound.
+        Looks at no more than ``limit`` items; past that it answers with an empty path, which proves
+        nothing.
         """
         ...
 

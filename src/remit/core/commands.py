@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from remit.core.checks import Check
 from remit.core.facts import Policy
+from remit.core.rows import RowSpec
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,24 +48,6 @@ NO_TEXT = Text()
 
 
 @dataclass(frozen=True, slots=True)
-class NewRow:
-    """A verification row that comes with an item; see ``remit.core.rows`` for its meaning."""
-
-    kind: str
-    argv: tuple[str, ...] = ()
-    rubric: str = ""
-    expected_exit: int = 0
-    junit: str = ""
-    red_reason: str = ""
-    scope: tuple[str, ...] = ()
-    artifacts: tuple[str, ...] = ()
-    control: str = "base-red"
-    timeout_ms: int = 600_000
-    output_limit_bytes: int = 1_048_576
-    origin: str = "explicit"
-
-
-@dataclass(frozen=True, slots=True)
 class CreateItem(Command):
     """Create an item with the goal, requirement and rows that are drafted from it.
 
@@ -80,7 +63,7 @@ class CreateItem(Command):
     tenant: str = "default"
     alias: str = ""
     goal: str = ""
-    rows: tuple[NewRow, ...] = ()
+    rows: tuple[RowSpec, ...] = ()
     scope: tuple[str, ...] = ("**",)
     artifacts: tuple[str, ...] = ()
     rule: str = "default"
@@ -106,7 +89,7 @@ class ReviseItem(Command):
     priority: int | None = None
     scope: tuple[str, ...] | None = None
     artifacts: tuple[str, ...] | None = None
-    rows: tuple[NewRow, ...] = ()
+    rows: tuple[RowSpec, ...] = ()
     clarify: bool = False
     confirm_import: bool = False
     reason: Text = NO_TEXT
@@ -416,6 +399,7 @@ class StartImport(Command):
 
     format: str
     name: str
+    digest: str
 
 
 @dataclass(frozen=True, slots=True)

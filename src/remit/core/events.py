@@ -271,6 +271,7 @@ class ImportStarted(Event):
 
     format: str
     name: str
+    digest: str
     goal: str
 
 

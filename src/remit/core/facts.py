@@ -161,16 +161,21 @@ class Work:
     shipped: str
     shipped_base: str
     ship_seq: int
+    artifact_diff: str
 
 
 @dataclass(frozen=True, slots=True)
 class RowOutcome:
-    """The newest result of one verification row, and the event that holds its evidence."""
+    """The newest result of one verification row, and the event that holds its evidence.
+
+    ``executed`` is how many checks ran; with none the row gave no answer at that commit.
+    """
 
     row: str
     requirement: str
     result: str
     commit: str
+    executed: int
     seq: int
 
 
@@ -199,6 +204,7 @@ class Item:
     rank: int
     attempt: int
     counted: int
+    reported: bool
     lease: Lease | None
     holders: tuple[str, ...]
     work: Work | None
@@ -332,6 +338,12 @@ class Rule:
     version: int
     revision: int
     digest: str
+    argv: tuple[str, ...]
+    rubric: str
+    expected_exit: int
+    junit: str
+    red_reason: str
+    timeout_ms: int
     accepted: bool
     accepted_by: str
     seq: int
@@ -345,6 +357,7 @@ class ImportRun:
     version: int
     format: str
     goal: str
+    digest: str
     open: bool
 
 
@@ -414,5 +427,6 @@ FACT_TYPES: Final[dict[str, type]] = {
     "count": int,
     "load": int,
     "alias": str,
+    "import-digest": str,
 }
 """Which type a kind of fact has; stores decode by it."""

@@ -48,7 +48,7 @@ class View:
         """A loaded fact; raises ``Missing`` if it was not loaded."""
         fact = self.facts.get((kind, name), _ABSENT)
         if fact is _ABSENT:
-            if kind in ("counter", "count", "load", "lane"):
+            if kind in ("counter", "count"):
                 return None
             raise Missing((kind, name))
         return fact  # type: ignore[return-value]  # _ABSENT was handled

@@ -1,4 +1,6 @@
-"""Git: observe main, clone, take commits over.
+"""The git adapter: observe main, clone, take commits over, diff, check out. Facts or refusals."""
 
-It reports what it saw; whether that is enough is decided in the core.
-"""
+from remit.repository.command import Git, GitLimits
+from remit.repository.repository import GitRepository
+
+__all__ = ["Git", "GitLimits", "GitRepository"]

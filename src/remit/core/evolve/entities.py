@@ -127,7 +127,19 @@ def _rule_registered(get: Get, rec: Recorded, ev: e.RuleRegistered, out: Out) ->
     if ev.revision != (old.revision if isinstance(old, Rule) else 0) + 1:
         raise FoldError(rec, f"revision {ev.revision} of rule {rec.entity} does not follow")
     out["rule", rec.entity] = Rule(
-        rec.entity, rec.version, ev.revision, ev.digest, False, "", rec.seq
+        rec.entity,
+        rec.version,
+        ev.revision,
+        ev.digest,
+        ev.argv,
+        ev.rubric,
+        ev.expected_exit,
+        ev.junit,
+        ev.red_reason,
+        ev.timeout_ms,
+        False,
+        "",
+        rec.seq,
     )
 
 
@@ -165,7 +177,9 @@ def _row_registered(get: Get, rec: Recorded, ev: e.RowRegistered, out: Out) -> N
 def _import_started(get: Get, rec: Recorded, ev: e.ImportStarted, out: Out) -> None:
     first(get, rec, "import")
     _numbered(get, rec, out, "import")
-    out["import", rec.entity] = ImportRun(rec.entity, 1, ev.format, ev.goal, True)
+    out["import", rec.entity] = ImportRun(
+        rec.entity, 1, ev.format, ev.goal, ev.digest, True
+    )
 
 
 def _row_quarantined(get: Get, rec: Recorded, ev: e.RowQuarantined, out: Out) -> None:
@@ -177,6 +191,7 @@ def _import_closed(get: Get, rec: Recorded, ev: e.ImportClosed, out: Out) -> Non
     if not run.open:
         raise FoldError(rec, f"import {run.id} was closed before")
     out["import", rec.entity] = changed(run, version=rec.version, open=False)
+    out["import-digest", run.digest] = run.id
 
 
 def _attempt(get: Get, rec: Recorded, ev: e.CloneMade | e.CommitsTaken, out: Out) -> None:

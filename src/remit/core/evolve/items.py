@@ -84,7 +84,7 @@ def _created(get: Get, rec: Recorded, ev: e.ItemCreated, out: Out) -> None:
     add(get, out, "count", Status.DRAFT, 1)
 
 
-_BLANK: Final = (None, (), (), 0, 0, 0, 0, 0, None, (), None, (), (), None, None, "")
+_BLANK: Final = (None, (), (), 0, 0, 0, 0, 0, False, None, (), None, (), (), None, None, "")
 """Hold to successor of a new item."""
 
 
@@ -236,7 +236,6 @@ HANDLERS: Final[dict[type[Event], Handler]] = {
     e.RowsAttached: _rows_attached,
     e.ImportConfirmed: _confirmed,
     e.NoteAdded: _noted,
-    e.ProgressReported: _noted,
     e.LateReportRecorded: _noted,
     e.DependenciesSet: _dependencies_set,
     e.DependencyAdded: _dependency_added,

@@ -89,6 +89,7 @@ def _leased(get: Get, rec: Recorded, ev: e.LeaseGranted, out: Out) -> None:
         lease=lease,
         attempt=lease.attempt,
         counted=ev.counted,
+        reported=False,
         holders=holders,
         work=None,
         results=(),
@@ -107,6 +108,12 @@ def _renewed(get: Get, rec: Recorded, ev: e.LeaseRenewed, out: Out) -> None:
     if item.lease is None or ev.lease.fence != item.lease.fence:
         raise FoldError(rec, "a renewal keeps attempt and fence (INV-7)")
     _kept(rec, out, item, lease=ev.lease)
+
+
+def _progress(get: Get, rec: Recorded, ev: e.ProgressReported, out: Out) -> None:
+    item = item_of(get, rec)
+    _same_lease(rec, item, ev.lease)
+    _kept(rec, out, item, reported=True)
 
 
 def _released(get: Get, rec: Recorded, ev: e.LeaseReleased, out: Out) -> None:
@@ -133,7 +140,7 @@ def _completed(get: Get, rec: Recorded, ev: e.CompletionReported, out: Out) -> N
     item = item_of(get, rec)
     _same_lease(rec, item, ev.lease.id)
     work = Work(
-        ev.lease.id, ev.branch, ev.base, ev.head, ev.tree, rec.seq, "", 0, "", "", 0
+        ev.lease.id, ev.branch, ev.base, ev.head, ev.tree, rec.seq, "", 0, "", "", 0, ""
     )
     _moved(get, rec, ev, out, item, work=work)
 
@@ -173,13 +180,20 @@ def _verified(get: Get, rec: Recorded, ev: e.VerificationRecorded, out: Out) -> 
     item = item_of(get, rec)
     if rec.actor in item.holders:
         raise FoldError(rec, f"{rec.actor} held a lease on {item.id} and verified it (INV-16)")
-    new = {r.row: RowOutcome(r.row, r.requirement, r.result, ev.observed_commit_sha, rec.seq)
-           for r in ev.results}
+    new = {
+        r.row: RowOutcome(
+            r.row, r.requirement, r.result, ev.observed_commit_sha, r.executed, rec.seq
+        )
+        for r in ev.results
+    }
     results = tuple(r for r in item.results if r.row not in new) + tuple(new.values())
+    work = _work(rec, item)
+    if ev.artifact_diff:
+        work = changed(work, artifact_diff=ev.artifact_diff)
+    extra: dict[str, Any] = {"results": results, "work": work}
     if not ev.transition_id:
-        _kept(rec, out, item, results=results)
+        _kept(rec, out, item, **extra)
         return
-    extra: dict[str, Any] = {"results": results}
     if ev.to == Status.TRIAGED:
         extra |= _record(get, rec, out, item, ev.record, ev.triage_kind)
     _moved(get, rec, ev, out, item, **extra)
@@ -259,6 +273,7 @@ HANDLERS: Final[dict[type[Event], Handler]] = {
     e.ItemHeld: _held,
     e.LeaseGranted: _leased,
     e.LeaseRenewed: _renewed,
+    e.ProgressReported: _progress,
     e.LeaseReleased: _released,
     e.LeaseExpired: _expired,
     e.CompletionReported: _completed,

@@ -1,0 +1,92 @@
+"""The second door: ``decide(view, command, ask)`` says what a command does, or why not.
+
+It is pure. Handlers read facts from the view, refuse with a typed value or emit events, each folded
+at once; afterwards the news of what changed is carried to dependents. Nothing is written here: the
+caller applies ``Accepted.delta`` and stores both in one transaction. A fact that was not loaded
+turns into ``NeedMore``, so absence is never guessed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from remit.core.commands import Ask, Command, CreateLedger
+from remit.core.decide import delivery, imports, items, leases, ledger, records
+from remit.core.events import Recorded
+from remit.core.facts import Actor, Fact, Key
+from remit.core.refusals import Code, Refused
+from remit.core.settlement import settle
+from remit.core.view import Draft, Missing, View
+
+__all__ = ["Accepted", "Decision", "NeedMore", "Refused", "decide"]
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """The events that the command leads to, and the facts as they are after them."""
+
+    events: tuple[Recorded, ...]
+    delta: Mapping[Key, Fact | None]
+
+
+@dataclass(frozen=True, slots=True)
+class NeedMore:
+    """Facts or queries to load before the command can be decided."""
+
+    keys: tuple[Key, ...]
+
+
+Decision = Accepted | Refused | NeedMore
+
+Handler = Callable[[Draft, Any], Refused | None]
+
+_HANDLERS: Final[dict[type[Command], Handler]] = {
+    **ledger.HANDLERS,
+    **items.HANDLERS,
+    **leases.HANDLERS,
+    **delivery.HANDLERS,
+    **records.HANDLERS,
+    **imports.HANDLERS,
+}
+
+
+def _may_act(draft: Draft, command: Command) -> Refused | None:
+    if isinstance(command, CreateLedger):
+        return None
+    name = draft.ask.actor
+    actor = draft.get("actor", name)
+    if not isinstance(actor, Actor):
+        return Refused(
+            Code.ACTOR_UNKNOWN,
+            f"cannot act as {name!r}: nobody of this name is enrolled",
+            "enrol it with 'remit actor add NAME --kind human|agent|service', or name another"
+            " with --as",
+            {"actor": name},
+        )
+    if actor.revoked:
+        return Refused(
+            Code.ACTOR_REVOKED,
+            f"cannot act as {name}: its enrolment was revoked",
+            "act as somebody else with --as",
+            {"actor": name},
+        )
+    return None
+
+
+def decide(view: View, command: Command, ask: Ask) -> Decision:
+    """Decide one command on what the view holds, at ``ask.now``.
+
+    Returns the events and changed facts, a refusal, or the keys that are lacking. The view is not
+    changed.
+    """
+    draft = Draft(view, ask)
+    try:
+        refused = _may_act(draft, command) or _HANDLERS[type(command)](draft, command)
+        if refused is not None:
+            return refused
+        settle(draft)
+    except Missing as lacking:
+        return NeedMore(lacking.keys)
+    return Accepted(tuple(draft.events), draft.delta)

@@ -1,0 +1,202 @@
+"""Decisions on rows of a foreign backlog.
+
+An import opens, brings its items in draft (or closed, as *imported*), sets their edges once all of
+them are there, closes, and only then may admission look at them: an import that was killed in the
+middle opens no gate, and running it again carries on. A row whose content is the same writes
+nothing. A row that changed is a new revision while nobody works on it, and is refused afterwards,
+so that the import can quarantine it (INTERFACE, on Beads).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from remit.core import commands as c
+from remit.core import item_events as e
+from remit.core.admission import ADMISSION
+from remit.core.decide.asking import bad, find
+from remit.core.decide.items import draft_goal, finish
+from remit.core.decide.waiting import add_child, announce_child, children_of
+from remit.core.dependencies import MAX_DEPENDENCIES, unresolved
+from remit.core.events import ImportClosed, ImportStarted, RequirementDrafted, RowQuarantined
+from remit.core.facts import DependencyKind, ImportRun, Item
+from remit.core.ids import is_alias
+from remit.core.refusals import Code, Refused
+from remit.core.settlement import judge, resolve_alias, review
+from remit.core.status import Outcome, Status
+from remit.core.triage import TriageKind, put_aside
+from remit.core.view import Draft
+
+EDITABLE: Final = (Status.DRAFT, Status.HELD, Status.READY)
+"""Where a changed row still becomes a new revision."""
+
+
+def _start(draft: Draft, cmd: c.StartImport) -> Refused | None:
+    run = f"I-{draft.counter('import') + 1}"
+    objective = f"Finish the backlog imported from {cmd.name}"[:4_000]
+    goal = draft_goal(draft, objective, f"import:{cmd.format}:{cmd.digest}")
+    draft.emit("import", run, ImportStarted(cmd.format, cmd.name, cmd.digest, goal))
+    return None
+
+
+def _run(draft: Draft, import_id: str) -> ImportRun | Refused:
+    run = draft.get("import", import_id)
+    if isinstance(run, ImportRun) and run.open:
+        return run
+    return Refused(
+        Code.IMPORT_CLOSED,
+        f"there is no open import {import_id!r}",
+        "start the import again",
+        {"import": import_id},
+    )
+
+
+def _import(draft: Draft, cmd: c.ImportItem) -> Refused | None:
+    run = _run(draft, cmd.import_id)
+    if isinstance(run, Refused):
+        return run
+    if not is_alias(cmd.alias):
+        return bad("id", cmd.alias, "1 to 200 characters without blanks, not of the form W-1")
+    known = draft.get("alias", cmd.alias)
+    if isinstance(known, str):
+        item = find(draft, known)
+        return item if isinstance(item, Refused) else _again(draft, item, cmd)
+    item_id = f"W-{draft.counter('work-item') + 1}"
+    requirement = f"R-{draft.counter('requirement') + 1}"
+    drafted = RequirementDrafted(f"{run.goal}@1", item_id, "", cmd.text_ref, ambiguous=True)
+    draft.emit("requirement", requirement, drafted)
+    event = e.ItemImported(
+        cmd.import_id,
+        cmd.row,
+        cmd.text_ref,
+        cmd.priority,
+        cmd.work_class,
+        cmd.tenant,
+        cmd.alias,
+        run.goal,
+        (requirement,),
+        cmd.rule,
+        cmd.digest,
+        cmd.foreign_status,
+        cmd.unconfirmed,
+        cmd.closed,
+        cmd.satisfies,
+        cmd.failed,
+        Outcome.IMPORTED.value if cmd.closed else "",
+        "import" if cmd.closed else "",
+        cmd.created_at,
+        cmd.closed_at,
+        cmd.notices,
+    )
+    draft.emit("item", item_id, event)
+    resolve_alias(draft, cmd.alias)
+    return None
+
+
+def _again(draft: Draft, item: Item, cmd: c.ImportItem) -> Refused | None:
+    source = item.source
+    if source is not None and source.digest == cmd.digest:
+        return Refused(Code.UNCHANGED, f"{cmd.alias} is on the ledger as {item.id}, unchanged")
+    if source is None or item.status not in EDITABLE:
+        where = item.status if source is not None else "not from an import"
+        return Refused(
+            Code.CHANGED_UPSTREAM,
+            f"{cmd.alias} changed in its source after {item.id} moved on: it is {where}",
+            f"compare both, then 'remit edit {item.id}' or a linked successor",
+            {"item": item.id, "status": str(item.status)},
+        )
+    if cmd.closed:
+        finish(draft, item, Outcome.IMPORTED, c.Text("closed in its source"))
+        return None
+    event = e.ItemRevised(
+        item.plan.brief_revision + 1,
+        "",
+        "",
+        cmd.text_ref,
+        cmd.priority,
+        item.plan.scope,
+        item.plan.artifacts,
+        cmd.digest,
+    )
+    draft.emit("item", item.id, event)
+    return None
+
+
+def _link(draft: Draft, cmd: c.LinkImported) -> Refused | None:
+    known = draft.get("alias", cmd.alias)
+    if not isinstance(known, str):
+        return bad("id", cmd.alias, "an imported row")
+    item = find(draft, known)
+    if isinstance(item, Refused):
+        return item
+    if len(cmd.edges) > MAX_DEPENDENCIES:
+        return bad("edges", len(cmd.edges), f"at most {MAX_DEPENDENCIES}")
+    edges = []
+    for kind, alias in cmd.edges:
+        target, state, via = judge(draft, DependencyKind(kind), unresolved(alias))
+        edges.append((target, kind, state.value, via))
+    grown = [d for d in item.dependencies if d.kind is DependencyKind.WAITS_FOR_CHILD]
+    has = [(d.target, d.kind, d.state, d.via) for d in item.dependencies if d not in grown]
+    if has == edges and item.links == cmd.links:
+        return None
+    if item.terminal or item.status in EDITABLE or item.status is Status.TRIAGED:
+        draft.emit("item", item.id, e.DependenciesSet(tuple(edges), cmd.links))
+        _grow(draft, item.id, edges)
+        _inconsistent(draft, item.id, cmd)
+        review(draft, item.id)
+    return None
+
+
+def _grow(draft: Draft, item: str, edges: list[tuple[str, str, str, str]]) -> None:
+    """Children of what it waits for, and news for those who wait for all children of its parent."""
+    for target, kind, _, via in edges:
+        if target.startswith("?"):
+            continue
+        if kind == DependencyKind.WAITS_FOR:
+            for child in children_of(draft, via):
+                add_child(draft, item, child)
+        if kind == DependencyKind.PARENT:
+            announce_child(draft, via, item)
+
+
+def _inconsistent(draft: Draft, name: str, cmd: c.LinkImported) -> None:
+    item = draft.item(name)
+    if item is None or item.status is not Status.DRAFT or not (cmd.cycle or cmd.inconsistent):
+        return
+    cycle = (f"cycle:{' -> '.join(cmd.cycle)}",) if cmd.cycle else ()
+    put_aside(
+        draft,
+        item,
+        TriageKind.IMPORT_INCONSISTENT,
+        evidence=(*cycle, *cmd.inconsistent),
+        reason="its source contradicts itself",
+        by=ADMISSION,
+    )
+
+
+def _quarantine(draft: Draft, cmd: c.QuarantineRow) -> Refused | None:
+    run = _run(draft, cmd.import_id)
+    if isinstance(run, Refused):
+        return run
+    event = RowQuarantined(cmd.row, cmd.alias[:200], cmd.code, cmd.reason[:500])
+    draft.emit("import", run.id, event)
+    return None
+
+
+def _close(draft: Draft, cmd: c.CloseImport) -> Refused | None:
+    run = _run(draft, cmd.import_id)
+    if isinstance(run, Refused):
+        return run
+    event = ImportClosed(cmd.rows, cmd.imported, cmd.unchanged, cmd.quarantined)
+    draft.emit("import", run.id, event)
+    return None
+
+
+HANDLERS: Final[dict[type[c.Command], Callable[[Draft, Any], Refused | None]]] = {
+    c.StartImport: _start,
+    c.ImportItem: _import,
+    c.LinkImported: _link,
+    c.QuarantineRow: _quarantine,
+    c.CloseImport: _close,
+}

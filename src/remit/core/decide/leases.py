@@ -1,0 +1,340 @@
+"""Decisions on leases: grant, renew, release, expire, and the reports made under them.
+
+All acquisition checks are made before anything is written, and a refusal writes nothing to the item
+(INV-6). A fence is the ledger's next counter under its epoch (INV-7). Attempts are counted when the
+lease is given, not when it fails (INV-10). What a holder reports is a claim; it is recorded as one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from remit.core import commands as c
+from remit.core import item_events as e
+from remit.core.admission import ADMISSION, assess, requeue
+from remit.core.change import changed
+from remit.core.checks import Check, Result
+from remit.core.decide.asking import bad, expired, fenced, find, late_report, moving
+from remit.core.facts import Item, Lane, Lease
+from remit.core.ids import attempt_id, fence_of, lease_id
+from remit.core.lanes import in_turn
+from remit.core.refusals import Code, Refused
+from remit.core.status import Status
+from remit.core.triage import TriageKind, put_aside
+from remit.core.view import Draft, Missing
+
+QUEUE: Final = "remit-queue"
+"""The built-in service that records expiries."""
+
+SHORTEST_TTL_MS: Final = 1_000
+"""Shortest lease that may be asked for, in milliseconds."""
+
+
+def _grant(draft: Draft, cmd: c.GrantLease) -> Refused | None:
+    if draft.ledger.kill_switch:
+        return Refused(
+            Code.KILL_SWITCH_ON,
+            "no lease is given: the kill switch is engaged",
+            "a human releases it with 'remit kill-switch release'",
+        )
+    policy = draft.policy
+    ttl_ms = cmd.ttl_ms or policy.ttl_ms
+    if not SHORTEST_TTL_MS <= ttl_ms <= policy.longest_lease_ms:
+        expected = f"{SHORTEST_TTL_MS} to {policy.longest_lease_ms} ms"
+        return bad("ttl", ttl_ms, expected)
+    item = _named(draft, cmd.item) if cmd.item else _next(draft, cmd)
+    if isinstance(item, Refused):
+        return item
+    refused = _over_limit(draft, item) or moving(item, "T03", Status.LEASED)
+    if refused is not None:
+        return refused
+    found = assess(draft, item)
+    if found.gate or item.unmet:
+        return _not_ready(item)
+    number = item.attempt + 1
+    epoch = draft.ledger.epoch
+    lease = Lease(
+        lease_id(epoch, item.id, number),
+        item.id,
+        number,
+        draft.ask.actor,
+        draft.now,
+        ttl_ms,
+        draft.now + ttl_ms * 1_000,
+        fence_of(epoch, draft.counter("fence") + 1),
+    )
+    event = e.LeaseGranted(
+        "T03",
+        item.status,
+        Status.LEASED,
+        lease,
+        item.counted + 1,
+        policy.revision,
+        _acquired(draft, item),
+    )
+    draft.emit("item", item.id, event)
+    return None
+
+
+def _acquired(draft: Draft, item: Item) -> tuple[Check, ...]:
+    """The checks that let a lease be given, with what each of them saw."""
+    policy = draft.policy
+    loads = (
+        f"{draft.load(f'class/{item.work_class}')},{draft.load(f'tenant/{item.tenant}')},"
+        f"{draft.load(f'actor/{draft.ask.actor}')}"
+    )
+    limits = f"{policy.class_leases},{policy.tenant_leases},{policy.actor_leases}"
+    return (
+        Check("dependencies", Result.PASS, "0", "0"),
+        Check("concurrency", Result.PASS, loads, limits),
+        Check("attempts", Result.PASS, str(item.counted), f"<{policy.attempts}"),
+        Check("kill-switch", Result.PASS, "off", "off"),
+        Check("spend", Result.NOT_TESTED),
+        Check("capability", Result.NOT_TESTED),
+        Check("resources", Result.NOT_TESTED),
+        Check("deadline", Result.NOT_TESTED),
+    )
+
+
+def _named(draft: Draft, name: str) -> Item | Refused:
+    item = find(draft, name)
+    if isinstance(item, Refused) or item.status is Status.READY:
+        return item
+    if item.lease is None:
+        return _not_ready(item)
+    aside: tuple[c.Command, ...] = ()
+    if expired(draft, item.lease):
+        aside = (c.ExpireLease(item.id),)
+    return Refused(
+        Code.ITEM_LEASED,
+        f"cannot lease {item.id}: {item.lease.actor} holds it ({item.lease.id})",
+        "take another with 'remit lease --next', or wait until the lease ends",
+        {
+            "item": item.id,
+            "holder": item.lease.actor,
+            "expires_at": item.lease.expires_at,
+        },
+        aside,
+    )
+
+
+def _not_ready(item: Item) -> Refused:
+    gate = f", behind the gate {item.gate}" if item.gate else ""
+    hold = f", held for {item.hold.reason}" if item.hold else ""
+    return Refused(
+        Code.ITEM_NOT_READY,
+        f"cannot lease {item.id}: it is {item.status}{gate}{hold}",
+        f"see why with 'remit explain {item.id}'",
+        {"item": item.id, "status": str(item.status), "gate": item.gate},
+    )
+
+
+def _over_limit(draft: Draft, item: Item) -> Refused | None:
+    """Concurrency is never exceeded at any seq (INV-11)."""
+    policy = draft.policy
+    total = draft.get("count", Status.LEASED)
+    for what, live, limit in (
+        ("ledger", total if isinstance(total, int) else 0, policy.ledger_leases),
+        ("class", draft.load(f"class/{item.work_class}"), policy.class_leases),
+        ("tenant", draft.load(f"tenant/{item.tenant}"), policy.tenant_leases),
+        ("actor", draft.load(f"actor/{draft.ask.actor}"), policy.actor_leases),
+    ):
+        if live >= limit:
+            return Refused(
+                Code.CONCURRENCY_LIMIT,
+                f"cannot lease {item.id}: {live} leases are live for this {what}, the limit is"
+                f" {limit}",
+                "wait until one ends, or raise the limit in the policy",
+                {"scope": what, "live": live, "limit": limit},
+            )
+    return None
+
+
+def _next(draft: Draft, cmd: c.GrantLease) -> Item | Refused:
+    """The first ready item of the lane whose turn it is; lanes at their limit are skipped whole."""
+    refused: Refused | None = None
+    for lane in _lanes(draft, cmd):
+        item = _head(draft, lane)
+        if item is None:
+            continue
+        refused = _over_limit(draft, item)
+        if refused is None:
+            return item
+    return refused or Refused(
+        Code.NOTHING_READY,
+        "nothing is ready to be leased",
+        "see what waits, and for what, with 'remit blocked'",
+    )
+
+
+def _lanes(draft: Draft, cmd: c.GrantLease) -> list[Lane]:
+    draft.query("lanes?", "")
+    wanted = []
+    for lane in in_turn(draft.lanes()):
+        work_class, _, tenant = lane.id.partition("|")
+        if cmd.work_class in ("", work_class) and cmd.tenant in ("", tenant):
+            wanted.append(lane)
+    return wanted
+
+
+def _head(draft: Draft, lane: Lane) -> Item | None:
+    """The lane's first ready item: from the loaded window, or one that became ready since."""
+    best: Item | None = None
+    for name in draft.view.fresh.get(lane.id, ()):
+        item = draft.item(name)
+        if item is not None and item.status is Status.READY:
+            if best is None or (item.rank, item.number) < (best.rank, best.number):
+                best = item
+    window = draft.query("ready?", lane.id)
+    for name in window.ids:
+        item = draft.item(name)
+        if item is not None and item.status is Status.READY:
+            if best is None or (item.rank, item.number) < (best.rank, best.number):
+                best = item
+            return best
+    if window.more:
+        raise Missing(("ready+", lane.id))
+    return best
+
+
+def _renew(draft: Draft, cmd: c.RenewLease) -> Refused | None:
+    item = find(draft, cmd.item)
+    if isinstance(item, Refused):
+        return item
+    lease = fenced(draft, item, cmd.fence, "renew")
+    if isinstance(lease, Refused):
+        return lease
+    if draft.ledger.kill_switch:
+        return Refused(
+            Code.KILL_SWITCH_ON,
+            f"cannot renew {lease.id}: the kill switch is engaged",
+            "finish or hand back before it runs out",
+        )
+    policy = draft.policy
+    ttl_ms = cmd.ttl_ms or lease.ttl_ms
+    last = lease.acquired_at + policy.longest_lease_ms * 1_000
+    if not SHORTEST_TTL_MS <= ttl_ms <= policy.longest_lease_ms:
+        return bad("ttl", ttl_ms, f"{SHORTEST_TTL_MS} to {policy.longest_lease_ms} ms")
+    if lease.expires_at >= last:
+        return Refused(
+            Code.LEASE_TOO_LONG,
+            f"cannot renew {lease.id}: it lasts the longest that policy allows already"
+            f" ({policy.longest_lease_ms} ms)",
+            "finish or hand back, then lease again",
+            {"lease": lease.id, "longest_lease_ms": policy.longest_lease_ms},
+        )
+    expires_at = max(lease.expires_at, min(draft.now + ttl_ms * 1_000, last))
+    draft.emit("item", item.id, e.LeaseRenewed(changed(lease, expires_at=expires_at)))
+    return None
+
+
+def _release(draft: Draft, cmd: c.ReleaseLease) -> Refused | None:
+    item = find(draft, cmd.item)
+    if isinstance(item, Refused):
+        return item
+    late = late_report(cmd.item, cmd.fence, "release", c.NO_TEXT, reason=cmd.reason[:500])
+    lease = fenced(draft, item, cmd.fence, "release", late)
+    if isinstance(lease, Refused):
+        return lease
+    status, reason, trigger, _ = requeue(draft, item)
+    event = e.LeaseReleased(
+        "T04",
+        item.status,
+        status,
+        lease,
+        cmd.reason[:500],
+        not item.reported,
+        reason,
+        trigger,
+    )
+    draft.emit("item", item.id, event)
+    return None
+
+
+def _expire(draft: Draft, cmd: c.ExpireLease) -> Refused | None:
+    """T04 by time, or T10 ``poison`` once the attempts are used up (INV-10)."""
+    item = draft.item(cmd.item)
+    if item is None or item.lease is None or not expired(draft, item.lease):
+        return None
+    if item.counted >= draft.policy.attempts:
+        put_aside(
+            draft,
+            item,
+            TriageKind.POISON,
+            evidence=(f"attempts:{item.counted}", item.lease.id),
+            reason=f"{item.counted} attempts ended without a result",
+            by=QUEUE,
+        )
+        return None
+    status, reason, trigger, _ = requeue(draft, item)
+    event = e.LeaseExpired("T04", item.status, status, item.lease, reason, trigger)
+    draft.emit("item", item.id, event, QUEUE)
+    return None
+
+
+def _progress(draft: Draft, cmd: c.ReportProgress) -> Refused | None:
+    item = find(draft, cmd.item)
+    if isinstance(item, Refused):
+        return item
+    late = late_report(cmd.item, cmd.fence, "report:progress", cmd.text)
+    lease = fenced(draft, item, cmd.fence, "report on", late)
+    if isinstance(lease, Refused):
+        return lease
+    event = e.ProgressReported(lease.id, lease.fence, cmd.text.inline, cmd.text.ref)
+    draft.emit("item", item.id, event)
+    return None
+
+
+def _fail(draft: Draft, cmd: c.FailWork) -> Refused | None:
+    item = find(draft, cmd.item)
+    if isinstance(item, Refused):
+        return item
+    kinds = [k.value for k in TriageKind]
+    if cmd.triage_kind not in kinds:
+        return bad("triage kind", cmd.triage_kind, "one of " + ", ".join(kinds))
+    late = late_report(cmd.item, cmd.fence, "fail", cmd.reason)
+    lease = fenced(draft, item, cmd.fence, "give up", late)
+    if isinstance(lease, Refused):
+        return lease
+    put_aside(
+        draft,
+        item,
+        TriageKind(cmd.triage_kind),
+        evidence=(lease.id, *cmd.evidence),
+        reason=cmd.reason.inline,
+        text_ref=cmd.reason.ref,
+    )
+    return None
+
+
+def _late(draft: Draft, cmd: c.RecordLateReport) -> Refused | None:
+    event = e.LateReportRecorded(
+        cmd.fence,
+        cmd.phase,
+        cmd.branch,
+        cmd.head,
+        cmd.reason,
+        cmd.text.inline,
+        cmd.text.ref,
+    )
+    draft.emit("item", cmd.item, event)
+    return None
+
+
+def attempt_of(draft: Draft, lease: Lease) -> str:
+    """The id of the attempt that a lease began."""
+    return attempt_id(draft.ledger.epoch, lease.item, lease.attempt)
+
+
+HANDLERS: Final[dict[type[c.Command], Callable[[Draft, Any], Refused | None]]] = {
+    c.GrantLease: _grant,
+    c.RenewLease: _renew,
+    c.ReleaseLease: _release,
+    c.ExpireLease: _expire,
+    c.ReportProgress: _progress,
+    c.FailWork: _fail,
+    c.RecordLateReport: _late,
+}
+
+__all__ = ["ADMISSION", "HANDLERS", "attempt_of"]

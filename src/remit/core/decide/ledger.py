@@ -1,0 +1,211 @@
+"""Decisions on the ledger itself: its birth, actors, rules, policy, kill switch, epochs, redaction.
+
+Anyone enrolled may engage the kill switch; only a human may release it, accept a rule, enrol
+somebody or erase a blob. The first human is named at the ledger's birth.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import Any, Final
+
+from remit.core import commands as c
+from remit.core import events as e
+from remit.core.admission import ADMISSION
+from remit.core.change import changed
+from remit.core.decide.asking import bad, human_only
+from remit.core.decide.leases import QUEUE
+from remit.core.facts import Actor, ActorKind, Policy, Rule
+from remit.core.ids import MAX_EPOCH, MAX_INTEGER, is_actor_name
+from remit.core.refusals import Code, Refused
+from remit.core.view import Draft
+
+VERIFIER: Final = "remit-verifier"
+"""The built-in verifier, an enrolled service actor."""
+
+SERVICES: Final = (ADMISSION, QUEUE, VERIFIER)
+
+FORMAT: Final = 1
+"""Version of the event format that this code writes."""
+
+MAX_REASON: Final = 4_000
+
+
+def _create(draft: Draft, cmd: c.CreateLedger) -> Refused | None:
+    if draft.get("ledger", "ledger") is not None:
+        return Refused(Code.LEDGER_EXISTS, "the ledger was created before", "use it as it is")
+    if not is_actor_name(cmd.human) or cmd.human in SERVICES:
+        return bad("first human", cmd.human, "a name of 1 to 64 letters, digits or . _ @ + -")
+    draft.emit("ledger", "ledger", e.LedgerCreated(cmd.ledger_id, FORMAT))
+    for name in SERVICES:
+        draft.emit("actor", name, e.ActorEnrolled(ActorKind.SERVICE), ADMISSION)
+    draft.emit("actor", cmd.human, e.ActorEnrolled(ActorKind.HUMAN))
+    return None
+
+
+def _enrol(draft: Draft, cmd: c.EnrolActor) -> Refused | None:
+    kinds = [k.value for k in ActorKind]
+    if cmd.kind not in kinds:
+        return bad("actor kind", cmd.kind, "one of " + ", ".join(kinds))
+    if not is_actor_name(cmd.name):
+        return bad("actor name", cmd.name, "1 to 64 letters, digits or . _ @ + -")
+    refused = human_only(draft, f"enrol {cmd.name}")
+    if refused is not None:
+        return refused
+    if draft.get("actor", cmd.name) is not None:
+        return Refused(
+            Code.ACTOR_EXISTS,
+            f"{cmd.name} is enrolled already",
+            "see 'remit actor list', or choose another name",
+            {"actor": cmd.name},
+        )
+    draft.emit("actor", cmd.name, e.ActorEnrolled(cmd.kind))
+    return None
+
+
+def _revoke(draft: Draft, cmd: c.RevokeActor) -> Refused | None:
+    refused = human_only(draft, f"revoke {cmd.name}")
+    if refused is not None:
+        return refused
+    actor = draft.get("actor", cmd.name)
+    if not isinstance(actor, Actor):
+        return Refused(Code.NOT_FOUND, f"there is no actor {cmd.name!r}", "see 'remit actor list'")
+    if actor.revoked or cmd.name in SERVICES or cmd.name == draft.ask.actor:
+        return Refused(
+            Code.ACTOR_REVOKED if actor.revoked else Code.ACTOR_KIND_REFUSED,
+            f"cannot revoke {cmd.name}: it is revoked, built in, or yourself",
+            "see 'remit actor list'",
+            {"actor": cmd.name},
+        )
+    draft.emit("actor", cmd.name, e.ActorRevoked(cmd.reason[:MAX_REASON]))
+    return None
+
+
+def _register_rule(draft: Draft, cmd: c.RegisterRule) -> Refused | None:
+    if not is_actor_name(cmd.name):
+        return bad("rule name", cmd.name, "1 to 64 letters, digits or . _ @ + -")
+    if not cmd.argv and not cmd.rubric:
+        return bad("rule", cmd.name, "a command, a rubric, or both")
+    rule = draft.get("rule", cmd.name)
+    if isinstance(rule, Rule) and rule.digest == cmd.digest:
+        return None
+    event = e.RuleRegistered(
+        (rule.revision if isinstance(rule, Rule) else 0) + 1,
+        cmd.digest,
+        cmd.argv,
+        cmd.rubric,
+        cmd.expected_exit,
+        cmd.junit,
+        cmd.red_reason,
+        cmd.timeout_ms,
+    )
+    draft.emit("rule", cmd.name, event)
+    return None
+
+
+def _accept_rule(draft: Draft, cmd: c.AcceptRule) -> Refused | None:
+    refused = human_only(draft, f"accept the rule {cmd.name}")
+    if refused is not None:
+        return refused
+    rule = draft.get("rule", cmd.name)
+    if not isinstance(rule, Rule):
+        return Refused(
+            Code.RULE_UNKNOWN,
+            f"there is no rule {cmd.name!r} on the ledger",
+            "name it under [rules] in the configuration, then repeat",
+            {"rule": cmd.name},
+        )
+    if cmd.digest and cmd.digest != rule.digest:
+        return Refused(
+            Code.RULE_CHANGED,
+            f"the rule {cmd.name} is not the one that was shown: {rule.digest} is registered",
+            "look at it again",
+            {"rule": cmd.name, "digest": rule.digest},
+        )
+    if not rule.accepted:
+        event = e.RuleAccepted(rule.revision, rule.digest, cmd.reason[:MAX_REASON])
+        draft.emit("rule", cmd.name, event)
+    return None
+
+
+def _set_policy(draft: Draft, cmd: c.SetPolicy) -> Refused | None:
+    refused = human_only(draft, "set the policy")
+    if refused is not None:
+        return refused
+    policy = changed(cmd.policy, revision=draft.policy.revision + 1)
+    for name, value in asdict(policy).items():
+        if not isinstance(value, bool) and not 1 <= value <= MAX_INTEGER:
+            return bad(f"policy {name}", value, f"1 to {MAX_INTEGER}")
+    if policy.ttl_ms > policy.longest_lease_ms:
+        return bad("policy ttl_ms", policy.ttl_ms, "at most longest_lease_ms")
+    if changed(policy, revision=draft.policy.revision) == draft.policy:
+        return None
+    draft.emit("ledger", "ledger", e.PolicySet(**asdict(policy)))
+    return None
+
+
+def policy_of(event: e.PolicySet) -> Policy:
+    """The policy that an event set."""
+    return Policy(**asdict(event))
+
+
+def _engage(draft: Draft, cmd: c.EngageKillSwitch) -> Refused | None:
+    if not draft.ledger.kill_switch:
+        draft.emit("ledger", "ledger", e.KillSwitchEngaged(cmd.reason[:MAX_REASON]))
+    return None
+
+
+def _release(draft: Draft, cmd: c.ReleaseKillSwitch) -> Refused | None:
+    refused = human_only(draft, "release the kill switch")
+    if refused is None and draft.ledger.kill_switch:
+        draft.emit("ledger", "ledger", e.KillSwitchReleased(cmd.reason[:MAX_REASON]))
+    return refused
+
+
+def _adopt(draft: Draft, cmd: c.AdoptEpoch) -> Refused | None:
+    refused = human_only(draft, "adopt the ledger")
+    if refused is not None:
+        return refused
+    present = draft.ledger.epoch
+    epoch = max(cmd.above, present) + 1
+    if epoch > MAX_EPOCH:
+        return Refused(
+            Code.EPOCH_TOO_LOW,
+            f"epoch {epoch} is above the highest possible ({MAX_EPOCH})",
+            "give a smaller --epoch-above",
+        )
+    draft.emit("ledger", "ledger", e.EpochAdopted(epoch, present, cmd.reason[:MAX_REASON]))
+    return None
+
+
+def _jump(draft: Draft, cmd: c.RecordClockJump) -> Refused | None:
+    event = e.ClockJumped(cmd.wall_us, cmd.ledger_us, cmd.wall_us - cmd.ledger_us)
+    draft.emit("ledger", "ledger", event, QUEUE)
+    return None
+
+
+def _redact(draft: Draft, cmd: c.RedactBlob) -> Refused | None:
+    refused = human_only(draft, "redact a blob")
+    if refused is not None:
+        return refused
+    if not cmd.reason.strip():
+        return bad("reason", cmd.reason, "why it is erased")
+    if draft.get("redaction", cmd.digest) is None:
+        draft.emit("redaction", cmd.digest, e.BlobRedacted(cmd.digest, cmd.reason[:MAX_REASON]))
+    return None
+
+
+HANDLERS: Final[dict[type[c.Command], Callable[[Draft, Any], Refused | None]]] = {
+    c.CreateLedger: _create,
+    c.EnrolActor: _enrol,
+    c.RevokeActor: _revoke,
+    c.RegisterRule: _register_rule,
+    c.AcceptRule: _accept_rule,
+    c.SetPolicy: _set_policy,
+    c.EngageKillSwitch: _engage,
+    c.ReleaseKillSwitch: _release,
+    c.AdoptEpoch: _adopt,
+    c.RecordClockJump: _jump,
+    c.RedactBlob: _redact,
+}

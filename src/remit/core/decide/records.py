@@ -1,0 +1,143 @@
+"""Decisions on triage records: opening one, and settling one by a named resolution.
+
+An item leaves triage only when its last open record is settled, and only to where it came from or
+earlier, never to leased; once its commit was observed on main, only to shipped (CONTRACT 5, T11).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from remit.core import commands as c
+from remit.core import item_events as e
+from remit.core.admission import requeue
+from remit.core.decide.asking import bad, find, moving
+from remit.core.decide.items import finish
+from remit.core.facts import Item, Triage
+from remit.core.refusals import Code, Refused
+from remit.core.settlement import review
+from remit.core.status import ORDER, Status
+from remit.core.triage import CLOSING, Resolution, TriageKind, allowed, put_aside
+from remit.core.view import Draft
+
+
+def _open(draft: Draft, cmd: c.OpenTriage) -> Refused | None:
+    item = find(draft, cmd.item)
+    if isinstance(item, Refused):
+        return item
+    kinds = [k.value for k in TriageKind]
+    if cmd.triage_kind not in kinds:
+        return bad("triage kind", cmd.triage_kind, "one of " + ", ".join(kinds))
+    if item.status is not Status.TRIAGED:
+        refused = moving(item, "T10", Status.TRIAGED)
+        if refused is not None:
+            return refused
+    put_aside(
+        draft,
+        item,
+        TriageKind(cmd.triage_kind),
+        evidence=cmd.evidence,
+        reason=cmd.reason.inline,
+        text_ref=cmd.reason.ref,
+    )
+    return None
+
+
+def _resolve(draft: Draft, cmd: c.ResolveTriage) -> Refused | None:
+    record = draft.get("triage", cmd.record)
+    if not isinstance(record, Triage):
+        return Refused(
+            Code.TRIAGE_UNKNOWN,
+            f"there is no triage record {cmd.record!r}",
+            "see the open ones with 'remit triage list'",
+            {"record": cmd.record},
+        )
+    item = find(draft, record.item)
+    if isinstance(item, Refused):
+        return item
+    ways = allowed(TriageKind(record.kind), item)
+    if not record.open or cmd.resolution not in ways:
+        found = "settled already" if not record.open else f"of kind {record.kind}"
+        return Refused(
+            Code.RESOLUTION_REFUSED,
+            f"cannot resolve {record.id} by {cmd.resolution!r}: it is {found}",
+            "it allows " + ", ".join(ways) if record.open else f"see 'remit show {item.id}'",
+            {"record": record.id, "allowed": list(ways)},
+        )
+    if not cmd.reason.strip() or len(cmd.reason) > 4_000:
+        return bad("reason", cmd.reason, "why this settles it, in 1 to 4,000 characters")
+    return _apply(draft, item, record, Resolution(cmd.resolution), cmd)
+
+
+def _apply(
+    draft: Draft, item: Item, record: Triage, how: Resolution, cmd: c.ResolveTriage
+) -> Refused | None:
+    if how in CLOSING:
+        return _close(draft, item, how, cmd)
+    last = item.triage == (record.id,)
+    if not last:
+        _settled(draft, item, record.id, cmd, "", item.status)
+        return None
+    target, reason, trigger, rank = _target(draft, item, how)
+    refused = moving(item, "T11", target)
+    if refused is not None:
+        return refused
+    _settled(draft, item, record.id, cmd, "T11", target, reason, trigger, rank)
+    if target in (Status.DRAFT, Status.HELD):
+        review(draft, item.id)
+    return None
+
+
+def _target(draft: Draft, item: Item, how: Resolution) -> tuple[Status, str, str, int]:
+    origin = item.triaged_from or Status.DRAFT
+    if item.work is not None and item.work.shipped:
+        return Status.SHIPPED, "", "", 0
+    if origin is Status.DRAFT:
+        return Status.DRAFT, "", "", 0
+    back = how is Resolution.RETURN and origin in (Status.IN_REVIEW, Status.APPROVED)
+    if back and ORDER[origin] > ORDER[Status.LEASED]:
+        return origin, "", "", 0
+    status, reason, trigger, rank = requeue(draft, item)
+    if ORDER[status] > ORDER[origin]:
+        return Status.HELD, "AWAITS_RECHECK", "recheck", 0
+    return status, reason, trigger, rank
+
+
+def _settled(
+    draft: Draft,
+    item: Item,
+    record: str,
+    cmd: c.ResolveTriage,
+    tid: str,
+    to: Status,
+    hold: str = "",
+    trigger: str = "",
+    rank: int = 0,
+) -> None:
+    event = e.TriageResolved(
+        tid, item.status, to, record, cmd.resolution, cmd.reason, hold, trigger, rank
+    )
+    draft.emit("item", item.id, event)
+
+
+def _close(draft: Draft, item: Item, how: Resolution, cmd: c.ResolveTriage) -> Refused | None:
+    if (how is Resolution.SUPERSEDE) != bool(cmd.successor):
+        return bad("successor", cmd.successor, "an item, with supersede and only there")
+    if cmd.successor:
+        successor = find(draft, cmd.successor)
+        if isinstance(successor, Refused):
+            return successor
+        if successor.id == item.id or successor.status is Status.CLOSED:
+            return bad("successor", successor.id, "another item that is not closed")
+    refused = moving(item, "T12", Status.CLOSED)
+    if refused is not None:
+        return refused
+    finish(draft, item, CLOSING[how], c.Text(cmd.reason), cmd.successor)
+    return None
+
+
+HANDLERS: Final[dict[type[c.Command], Callable[[Draft, Any], Refused | None]]] = {
+    c.OpenTriage: _open,
+    c.ResolveTriage: _resolve,
+}

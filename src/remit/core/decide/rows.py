@@ -1,0 +1,89 @@
+"""Registration of verification rows: before the work starts, with a digest that results bind to.
+
+Rows come with an item, or from a default rule that a human accepted. A row is never edited: a
+changed one is a new row (CONTRACT 8, stage 4).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from remit.core.admission import ADMISSION
+from remit.core.canonical import digest_of
+from remit.core.events import RowRegistered
+from remit.core.facts import Item, Rule
+from remit.core.item_events import RowsAttached
+from remit.core.rows import Control, RowKind, RowSpec
+from remit.core.view import Draft
+
+MAX_ROWS = 100
+"""Most verification rows of one item."""
+
+
+def register(
+    draft: Draft, item: str, requirement: str, rows: Sequence[RowSpec], by: str = ""
+) -> tuple[str, ...]:
+    """Register rows for an item that may not exist yet; returns their ids."""
+    ids = []
+    for row in rows:
+        row_id = f"V-{draft.counter('row') + 1}"
+        draft.emit("row", row_id, registered(requirement, item, row), by)
+        ids.append(row_id)
+    return tuple(ids)
+
+
+def registered(requirement: str, item: str, row: RowSpec) -> RowRegistered:
+    """The event of a row, with the digest over every other field of it."""
+    parts = (
+        row.kind.value,
+        row.argv,
+        row.rubric or "",
+        row.expected_exit,
+        row.junit or "",
+        row.red_reason or "",
+        row.scope,
+        row.artifacts,
+        row.control.value,
+        row.timeout_ms,
+        row.output_limit_bytes,
+        row.origin,
+    )
+    return RowRegistered(
+        requirement, item, digest_of((requirement, item, *parts)), *parts
+    )
+
+
+def rows_of_rule(rule: Rule) -> tuple[RowSpec, ...]:
+    """The rows that a rule gives: one for its command, one for its rubric."""
+    origin = f"rule:{rule.name}@{rule.revision}"
+    rows = []
+    if rule.argv:
+        rows.append(
+            RowSpec(
+                RowKind.COMMAND,
+                argv=rule.argv,
+                expected_exit=rule.expected_exit,
+                junit=rule.junit or None,
+                red_reason=rule.red_reason or None,
+                timeout_ms=rule.timeout_ms,
+                origin=origin,
+            )
+        )
+    if rule.rubric:
+        rows.append(
+            RowSpec(RowKind.RUBRIC, rubric=rule.rubric, control=Control.NONE, origin=origin)
+        )
+    return tuple(rows)
+
+
+def attach_rule(draft: Draft, item: Item) -> bool:
+    """Give an item without rows those of its accepted rule; True where it did."""
+    plan = item.plan
+    if plan.rows or not plan.rule or not plan.requirements:
+        return False
+    rule = draft.get("rule", plan.rule)
+    if not isinstance(rule, Rule) or not rule.accepted:
+        return False
+    ids = register(draft, item.id, plan.requirements[0], rows_of_rule(rule), ADMISSION)
+    draft.emit("item", item.id, RowsAttached(ids, clears=True), ADMISSION)
+    return True

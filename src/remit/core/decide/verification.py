@@ -1,0 +1,156 @@
+"""What a verifier's findings mean for the item: verified, a record for triage, or not yet enough.
+
+T09 needs every row of the item verified at exactly the shipped commit, and the artifact diff
+passed. A gap or a contradiction is T10. One row that gives two answers on one commit is
+contradicted and is never retried into green; a run that gave no answer (nothing executed) is a gap,
+but no answer either. A rubric is scored by a human, a command by the enrolled verifier, and neither
+by anybody who held a lease on the item or approved it (INV-16).
+"""
+
+from __future__ import annotations
+
+from remit.core import commands as c
+from remit.core import item_events as e
+from remit.core.decide.asking import bad, find, kind_of, moving
+from remit.core.facts import ActorKind, Item, Row, RowOutcome, Work
+from remit.core.refusals import Code, Refused
+from remit.core.rows import RowKind, Verdict
+from remit.core.status import Status
+from remit.core.triage import TriageKind
+from remit.core.view import Draft
+
+_ANSWERS = (Verdict.VERIFIED, Verdict.SHIP_VERIFY_GAP)
+
+
+def _may_verify(draft: Draft, item: Item, work: Work) -> Refused | None:
+    actor = draft.ask.actor
+    if actor in item.holders:
+        return Refused(
+            Code.VERIFIER_IS_IMPLEMENTER,
+            f"cannot verify {item.id} as {actor}: it held a lease on it",
+            "let another verifier do it",
+            {"item": item.id, "holders": list(item.holders)},
+        )
+    if actor == work.reviewer:
+        return Refused(
+            Code.VERIFIER_IS_REVIEWER,
+            f"cannot verify {item.id} as {actor}: it approved it",
+            "reviewer and verifier are different actors: let another one do it",
+            {"item": item.id, "reviewer": work.reviewer},
+        )
+    return None
+
+
+def _fits(draft: Draft, item: Item, finding: c.RowFinding) -> Row | Refused:
+    row = draft.get("row", finding.row) if finding.row in item.plan.rows else None
+    if not isinstance(row, Row):
+        return bad("row", finding.row, f"one of the rows of {item.id}")
+    if row.digest != finding.digest:
+        return Refused(
+            Code.VERIFICATION_STALE,
+            f"the finding for {row.id} is bound to another revision of the row",
+            "verify again",
+            {"row": row.id, "registered": row.digest, "found": finding.digest},
+        )
+    needed = ActorKind.HUMAN if row.kind == RowKind.RUBRIC else ActorKind.SERVICE
+    judged = finding.result != Verdict.NOT_MACHINE_CHECKABLE
+    if judged and kind_of(draft) is not needed:
+        return Refused(
+            Code.ACTOR_KIND_REFUSED,
+            f"cannot record a result of {row.id} as {draft.ask.actor}: a {row.kind} row is judged"
+            f" by a {needed}",
+            "'remit verify' runs commands as the built-in verifier; a human scores a rubric with"
+            " --row and --pass or --fail",
+            {"row": row.id, "kind": row.kind},
+        )
+    return row
+
+
+def _result(item: Item, finding: c.RowFinding, commit: str) -> str:
+    """The finding's result, or ``contradicted`` where the row answered otherwise before."""
+    for old in item.results:
+        if (
+            old.row == finding.row
+            and old.commit == commit
+            and old.executed
+            and finding.executed
+            and old.result in _ANSWERS
+            and finding.result in _ANSWERS
+            and old.result != finding.result
+        ):
+            return Verdict.CONTRADICTED
+    return finding.result
+
+
+def _outcome(
+    item: Item, commit: str, records: tuple[e.RowResultRecord, ...], artifact_diff: str
+) -> tuple[str, Status, TriageKind | None]:
+    """Transition, target and triage kind that all results together lead to."""
+    latest: dict[str, str] = {}
+    merged: list[RowOutcome | e.RowResultRecord] = [r for r in item.results if r.commit == commit]
+    for known in (*merged, *records):
+        latest[known.row] = known.result
+    if Verdict.CONTRADICTED in latest.values():
+        return "T10", Status.TRIAGED, TriageKind.CONTRADICTED
+    if Verdict.SHIP_VERIFY_GAP in latest.values() or artifact_diff not in ("", "PASS"):
+        return "T10", Status.TRIAGED, TriageKind.VERIFIER_GAP
+    complete = all(latest.get(row) == Verdict.VERIFIED for row in item.plan.rows)
+    if item.plan.rows and complete and artifact_diff == "PASS":
+        return "T09", Status.VERIFIED, None
+    return "", item.status, None
+
+
+def record(draft: Draft, cmd: c.RecordVerification) -> Refused | None:
+    """Record findings, and T09 or T10 where they decide."""
+    item = find(draft, cmd.item)
+    if isinstance(item, Refused):
+        return item
+    work = item.work
+    if item.status is not Status.SHIPPED or work is None:
+        return moving(item, "T09", Status.VERIFIED) or bad("item", item.id, "shipped work")
+    if cmd.commit != work.shipped:
+        return Refused(
+            Code.VERIFICATION_STALE,
+            f"cannot record a verification of {item.id} at {cmd.commit}: {work.shipped} shipped",
+            "verify the shipped commit",
+            {"item": item.id, "shipped": work.shipped},
+        )
+    refused = _may_verify(draft, item, work)
+    if refused is not None:
+        return refused
+    records = []
+    for finding in cmd.findings:
+        row = _fits(draft, item, finding)
+        if isinstance(row, Refused):
+            return row
+        records.append(
+            e.RowResultRecord(
+                finding.row,
+                row.requirement,
+                finding.digest,
+                _result(item, finding, cmd.commit),
+                finding.reason,
+                finding.executed,
+                finding.skipped,
+                finding.log,
+                finding.checks,
+            )
+        )
+    diff = cmd.artifact_diff or work.artifact_diff
+    tid, to, kind = _outcome(item, cmd.commit, tuple(records), diff)
+    event = e.VerificationRecorded(
+        tid,
+        item.status,
+        to,
+        f"VR-{item.number}.{item.version + 1}",
+        cmd.commit,
+        tuple(records),
+        cmd.artifact_diff,
+        cmd.missing_artifacts,
+        cmd.out_of_scope,
+        cmd.requested_by,
+        f"T-{draft.counter('triage') + 1}" if kind else "",
+        kind or "",
+    )
+    draft.emit("item", item.id, event)
+    return None

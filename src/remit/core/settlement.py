@@ -1,0 +1,196 @@
+"""News of an item reaches what waits on it.
+
+Whenever a decision changes how an item stands, its dependents' edges are brought up to date in the
+same transaction, each by an event on the dependent's own stream, and admission looks at each of
+them again. That may change how a dependent stands, so the work goes on until there is no news.
+Where more dependents wait than one transaction may touch, the item is noted on the ledger as
+unsettled and ``Settle`` commands carry on in chunks; until then its dependents only wait longer.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from remit.core.admission import ADMISSION, dead_edge, decide_verdict
+from remit.core.dependencies import MAX_CHAIN, Standing, standing, state_of, unresolved
+from remit.core.events import SettlementDeferred, SettlementFinished
+from remit.core.facts import Dependency, DependencyKind, EdgeState, Item
+from remit.core.item_events import DependencySettled
+from remit.core.status import Status
+from remit.core.triage import TriageKind, put_aside
+from remit.core.view import Draft, Missing
+
+FAN_OUT: Final = 400
+"""Most dependents of one item that are told in the transaction that has the news."""
+
+BUDGET: Final = 900
+"""Most events that settlement adds to one decision before it defers the rest."""
+
+QUEUED: Final = (Status.DRAFT, Status.HELD, Status.READY)
+
+
+def standing_of(draft: Draft, item: Item | None) -> Standing:
+    """How an item stands under the present policy."""
+    return standing(
+        item, imported_closed_satisfies=draft.policy.imported_closed_satisfies
+    )
+
+
+def last_of_chain(draft: Draft, item: Item) -> Item:
+    """The item at the end of the chain of successors."""
+    for _ in range(MAX_CHAIN):
+        if not item.successor:
+            return item
+        following = draft.item(item.successor)
+        if following is None:
+            return item
+        item = following
+    return item
+
+
+def has_children(draft: Draft, item: str) -> bool:
+    """Whether any item, finished or not, names this one as its parent."""
+    if draft.query("children?", item):
+        return True
+    return any(
+        d.via == item and d.kind is DependencyKind.PARENT
+        for name in draft.view.edges.get(item, ())
+        for d in _dependencies(draft, name)
+    )
+
+
+def _dependencies(draft: Draft, name: str) -> tuple[Dependency, ...]:
+    item = draft.item(name)
+    return item.dependencies if item is not None else ()
+
+
+def judge(draft: Draft, kind: DependencyKind, target: str) -> tuple[str, EdgeState, str]:
+    """The target's id, the edge's state and the item that it is judged by.
+
+    ``target`` is an item id or ``?alias``; an alias that is known by now is resolved.
+    """
+    if target.startswith("?"):
+        known = draft.get("alias", target[1:])
+        if not isinstance(known, str):
+            return target, EdgeState.UNMET, target
+        target = known
+    item = draft.item(target)
+    if item is None:
+        return target, EdgeState.UNMET, target
+    last = last_of_chain(draft, item)
+    children = kind is DependencyKind.WAITS_FOR and has_children(draft, last.id)
+    return target, state_of(kind, standing_of(draft, last), has_children=children), last.id
+
+
+def _dependents(draft: Draft, via: str) -> list[str] | None:
+    """Ids of the items that wait on this one, or None where there are too many for now."""
+    answer = draft.query("dependents?", via)
+    if len(answer) > FAN_OUT:
+        return None
+    names = dict.fromkeys(edge.dependent for edge in answer)
+    names.update(draft.view.edges.get(via, {}))
+    _load_all(draft, names)
+    return list(names)
+
+
+def _load_all(draft: Draft, names: dict[str, None]) -> None:
+    """Ask for all items that are not loaded at once, instead of one a round."""
+    facts = draft.view.facts
+    lacking = [("item", n) for n in names if ("item", n) not in facts and ("item", n) not in draft.delta]
+    if lacking:
+        raise Missing(*lacking)
+
+
+def tell(draft: Draft, name: str, via: str) -> None:
+    """Bring one dependent's edges on ``via`` up to date and let admission look at it."""
+    item = draft.item(name)
+    if item is None or item.terminal:
+        return
+    for edge in item.dependencies:
+        if edge.via != via:
+            continue
+        target, state, last = judge(draft, edge.kind, edge.target)
+        if (target, state, last) != (edge.target, edge.state, edge.via):
+            event = DependencySettled(edge.target, edge.kind, state, last, target)
+            draft.emit("item", name, event, ADMISSION)
+    review(draft, name)
+
+
+def review(draft: Draft, name: str) -> None:
+    """Let admission look at an item whose dependencies may have changed."""
+    item = draft.item(name)
+    if item is None or item.status not in QUEUED:
+        return
+    dead = dead_edge(item)
+    if dead:
+        put_aside(
+            draft,
+            item,
+            TriageKind.TRIGGER_IMPOSSIBLE,
+            evidence=(f"dependency:{dead}",),
+            reason=f"it waits on {dead}, which ended otherwise",
+            by=ADMISSION,
+        )
+        return
+    decide_verdict(draft, item)
+
+
+def settle(draft: Draft) -> None:
+    """Carry the news of everything that this decision changed to what waits on it."""
+    told: dict[str, Standing] = {}
+    deferred: list[str] = []
+    queue = list(draft.changed_items())
+    while queue:
+        name = queue.pop(0)
+        before = told.get(name) or standing_of(draft, _before(draft, name))
+        after = standing_of(draft, draft.item(name))
+        if before == after:
+            continue
+        told[name] = after
+        if _before(draft, name) is None and name not in draft.view.edges:
+            continue
+        dependents = _dependents(draft, name)
+        if dependents is None or len(draft.events) > BUDGET:
+            deferred.append(name)
+            continue
+        for dependent in dependents:
+            tell(draft, dependent, name)
+            queue.append(dependent)
+    if deferred:
+        draft.emit("ledger", "ledger", SettlementDeferred(tuple(deferred)), ADMISSION)
+
+
+def _before(draft: Draft, name: str) -> Item | None:
+    fact = draft.view.facts.get(("item", name))
+    return fact if isinstance(fact, Item) else None
+
+
+def resolve_alias(draft: Draft, alias: str) -> None:
+    """Tell items that were waiting for this alias that it exists now."""
+    waiting = unresolved(alias)
+    dependents = _dependents(draft, waiting)
+    if dependents is None:
+        draft.emit("ledger", "ledger", SettlementDeferred((waiting,)), ADMISSION)
+        return
+    for dependent in dependents:
+        tell(draft, dependent, waiting)
+
+
+def settle_more(draft: Draft, via: str) -> None:
+    """One chunk of deferred news; the last one says that it is finished."""
+    target = standing_of(draft, draft.item(via)) if not via.startswith("?") else None
+    found = 0
+    for kind in DependencyKind:
+        children = kind is DependencyKind.WAITS_FOR and has_children(draft, via)
+        wanted = state_of(kind, target, has_children=children).value if target else "-"
+        edges = draft.query("waiting?", f"{via}|{kind}|{wanted}")
+        names = dict.fromkeys(edge.dependent for edge in edges)
+        _load_all(draft, names)
+        for name in names:
+            tell(draft, name, via)
+        found += len(names)
+        if found >= FAN_OUT:
+            break
+    settle(draft)
+    if not found:
+        draft.emit("ledger", "ledger", SettlementFinished((via,)), ADMISSION)

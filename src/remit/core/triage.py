@@ -1,0 +1,117 @@
+"""Typed triage: what cannot be settled by a rule goes to a named record, never silently on.
+
+Each kind has the evidence that it must carry and the resolutions that it allows (CONTRACT 12,
+INV-19). A resolution names what happens next; ``T11`` then moves the item, never later than where
+triage came from, and never to leased.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Final
+
+from remit.core.item_events import ItemTriaged
+from remit.core.facts import Item
+from remit.core.status import Status
+from remit.core.view import Draft
+
+
+class TriageKind(StrEnum):
+    """Why an item was put aside."""
+
+    VERIFIER_GAP = "verifier-gap"
+    CONTRADICTED = "contradicted"
+    TEST_FAILURE = "test-failure"
+    MERGE_CONFLICT = "merge-conflict"
+    DIRTY_TREE = "dirty-tree"
+    REMOTE_DIVERGENCE = "remote-divergence"
+    AMBIGUITY = "ambiguity"
+    CONFLICTING_DECISIONS = "conflicting-decisions"
+    BUDGET_EXHAUSTED = "budget-exhausted"
+    REFUSAL = "refusal"
+    EFFECT_UNCERTAIN = "effect-uncertain"
+    EFFECT_MISMATCH = "effect-mismatch"
+    POISON = "poison"
+    PROBE_FAILED = "sandbox-probe-failed"
+    SECRET_FOUND = "secret-found"  # noqa: S105  # a kind of record, not a secret
+    SCOPE_BREACH = "scope-breach"
+    AGENT_CRASH = "agent-crash"
+    TIMEOUT = "timeout"
+    SHIP_UNVERIFIABLE = "ship-unverifiable"
+    SCOPE_CHANGED = "scope-changed"
+    CANCELLED_IN_FLIGHT = "cancelled-in-flight"
+    TRIGGER_IMPOSSIBLE = "trigger-impossible"
+    IMPORT_INCONSISTENT = "import-inconsistent"
+
+
+class Resolution(StrEnum):
+    """What may be done with a record."""
+
+    REQUEUE = "requeue"
+    RETURN = "return"
+    REVERIFY = "reverify"
+    SUPERSEDE = "supersede"
+    CANCEL = "cancel"
+    FAIL = "fail"
+
+
+_BACK: Final = (Resolution.REQUEUE, Resolution.CANCEL, Resolution.FAIL, Resolution.SUPERSEDE)
+_SHIPPED: Final = (Resolution.REVERIFY, Resolution.SUPERSEDE)
+
+RESOLUTIONS: Final[dict[TriageKind, tuple[Resolution, ...]]] = {
+    kind: _BACK for kind in TriageKind
+} | {
+    TriageKind.VERIFIER_GAP: _SHIPPED,
+    TriageKind.CONTRADICTED: _SHIPPED,
+    TriageKind.SHIP_UNVERIFIABLE: (Resolution.RETURN, *_BACK),
+    TriageKind.IMPORT_INCONSISTENT: (Resolution.RETURN, *_BACK),
+    TriageKind.TRIGGER_IMPOSSIBLE: (Resolution.RETURN, *_BACK),
+}
+"""Allowed resolutions by kind. ``requeue`` runs admission; ``return`` goes where triage came from;
+``reverify`` goes back to shipped; the others close the item."""
+
+CLOSING: Final = {
+    Resolution.CANCEL: "cancelled",
+    Resolution.FAIL: "failed",
+    Resolution.SUPERSEDE: "superseded",
+}
+"""The outcome of each resolution that closes the item."""
+
+
+def allowed(kind: TriageKind, item: Item) -> tuple[Resolution, ...]:
+    """The resolutions of this kind that the item's history leaves open.
+
+    Once a commit was observed on main, an item can only be verified again or superseded.
+    """
+    if item.work is not None and item.work.shipped:
+        return _SHIPPED
+    return RESOLUTIONS[kind]
+
+
+def put_aside(
+    draft: Draft,
+    item: Item,
+    kind: TriageKind,
+    *,
+    evidence: tuple[str, ...] = (),
+    reason: str = "",
+    text_ref: str = "",
+    by: str = "",
+) -> str:
+    """T10, or one more record where the item is triaged already; returns the record's id."""
+    record = f"T-{draft.counter('triage') + 1}"
+    moved = item.status is not Status.TRIAGED
+    event = ItemTriaged(
+        "T10" if moved else "",
+        item.status,
+        Status.TRIAGED,
+        record,
+        kind,
+        evidence,
+        tuple(allowed(kind, item)),
+        item.lease.id if item.lease else "",
+        reason,
+        text_ref,
+    )
+    draft.emit("item", item.id, event, by)
+    return record

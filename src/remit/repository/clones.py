@@ -1,0 +1,313 @@
+"""Clones for attempts, taking their commits over, and clean checkouts to verify in.
+
+The guest is not trusted. Its clone holds its own copy of main's history: hard links would let it
+write into the host's objects, and an alternates file would let it read every object of the host
+(the smaller `ObjectSharing.BORROWED` is for those who accept that). The clone has no hooks, no
+credentials and no configuration of the person's; its `origin` is the remote's real URL stripped of
+credentials, so that a plain `git push` means what it says and works only where access exists.
+
+The host never runs git inside a guest's repository, whose configuration could name programs. Its
+object directory is attached to a fresh repository of remit's own, and commits are fetched from
+there by exact name, checked by fsck on the way in. A guest whose `.git` is a link, or whose
+objects point at stores elsewhere, is refused.
+
+A checkout has its own index and refs and borrows the host's objects, so that a command which runs
+`git commit` or `git update-ref` in it reaches nothing of the host's. Only filters that a
+configuration names could run code at checkout, and none is read.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import tempfile
+from pathlib import Path
+
+from remit.core.gitfacts import (
+    CheckoutMade,
+    CloneMade,
+    MainObservation,
+    ObjectSharing,
+    RepositoryCode,
+    RepositoryRefusal,
+    Takeover,
+    attempt_ref,
+)
+from remit.repository.command import GitRun, failed
+from remit.repository.directories import claim_directory, remove_tree
+from remit.repository.host import Host
+from remit.repository.observing import Upstream
+
+COMMIT_LIMIT_COUNT = 1_000
+"""How many commits a `Takeover` lists at most."""
+
+_ALTERNATES_LIMIT_BYTES = 65_536
+
+
+def make_clone(
+    host: Host,
+    main: MainObservation,
+    attempt_id: str,
+    directory: Path,
+    branch: str,
+    sharing: ObjectSharing,
+) -> CloneMade | RepositoryRefusal:
+    """Make an attempt's clone at an observed main; see `GitRepository.make_clone`."""
+    operation = f"make clone for {attempt_id}"
+    if refusal := claim_directory(directory, operation):
+        return refusal
+    base_ref = attempt_ref(attempt_id, "base")
+    refusal = host.keep_ref(base_ref, main.main_sha, operation) or _fill_clone(
+        host, main, directory, branch, sharing, operation
+    )
+    if refusal is not None:
+        remove_tree(directory)
+        return refusal
+    return CloneMade(str(directory), branch, main.main_sha, main.url, base_ref, sharing)
+
+
+def _fill_clone(
+    host: Host,
+    main: MainObservation,
+    directory: Path,
+    branch: str,
+    sharing: ObjectSharing,
+    operation: str,
+) -> RepositoryRefusal | None:
+    name = main.ref.removeprefix("refs/heads/")
+    tracking = f"refs/remotes/{main.remote}/{name}"
+    ours = f"refs/heads/{branch}"
+    if refusal := _new_repository(host, directory, operation):
+        return refusal
+    git_dir = directory / ".git"
+    if sharing is ObjectSharing.BORROWED:
+        _borrow(git_dir / "objects", host.common_dir / "objects")
+    source = str(host.common_dir)
+    steps = [
+        _fetch_args(source, f"{main.main_sha}:{tracking}"),
+        ["config", f"remote.{main.remote}.url", main.url],
+        [
+            "config",
+            f"remote.{main.remote}.fetch",
+            f"+refs/heads/{name}:{tracking}",
+        ],
+        ["config", f"branch.{branch}.remote", main.remote],
+        ["config", f"branch.{branch}.merge", ours],
+        ["symbolic-ref", "HEAD", ours],
+        ["update-ref", ours, main.main_sha],
+        ["reset", "--quiet", "--hard", main.main_sha],
+    ]
+    return _in_order(host, directory, steps, operation, RepositoryCode.CLONE_FAILED)
+
+
+def _new_repository(host: Host, directory: Path, operation: str) -> RepositoryRefusal | None:
+    """Lay an empty repository without template, so without hooks, in the host's hash."""
+    hash_name = "sha256" if len(host.zero) == 64 else "sha1"
+    args = ["init", "--quiet", "--template=", f"--object-format={hash_name}"]
+    args += ["--initial-branch=remit", "--", str(directory)]
+    done = host.git.run(args, cwd=directory, operation=operation)
+    return done if isinstance(done, RepositoryRefusal) else None
+
+
+def _borrow(objects: Path, lender: Path) -> None:
+    (objects / "info").mkdir(exist_ok=True)
+    (objects / "info" / "alternates").write_bytes(os.fsencode(lender) + b"\n")
+
+
+def _fetch_args(source: str, refspec: str) -> list[str]:
+    args = ["fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules"]
+    return [*args, "--refmap=", "--end-of-options", source, refspec]
+
+
+def _in_order(
+    host: Host,
+    directory: Path,
+    steps: list[list[str]],
+    operation: str,
+    otherwise: RepositoryCode,
+) -> RepositoryRefusal | None:
+    """Run the steps in the repository at `directory`, stopping at the first that fails."""
+    for step in steps:
+        done = host.git.run(
+            step,
+            cwd=directory,
+            operation=operation,
+            git_dir=directory / ".git",
+            network=step[0] in ("fetch", "reset", "checkout"),
+        )
+        if isinstance(done, RepositoryRefusal):
+            return _as(done, otherwise)
+    return None
+
+
+def _as(refusal: RepositoryRefusal, code: RepositoryCode) -> RepositoryRefusal:
+    """Name a plain failure of git by what it was for; a known cause keeps its own code."""
+    if refusal.code is not RepositoryCode.GIT_FAILED:
+        return refusal
+    return RepositoryRefusal(code, refusal.message, refusal.hint, refusal.details)
+
+
+def take_over(
+    host: Host, upstream: Upstream, clone_dir: Path | None, head: str, attempt_id: str
+) -> Takeover | RepositoryRefusal:
+    """Bring an attempt's head into the host; see `GitRepository.take_over`."""
+    operation = f"take over {attempt_id}"
+    main_sha = host.read_ref(upstream.observed_ref, operation)
+    if isinstance(main_sha, RepositoryRefusal):
+        return main_sha
+    if main_sha is None:
+        return RepositoryRefusal(
+            RepositoryCode.MAIN_UNOBSERVED,
+            f"{operation}: {upstream.remote_ref} of {upstream.remote!r} was never observed",
+            "observe main first; the base of the change is computed against it",
+            {"ref": upstream.observed_ref},
+        )
+    kept = attempt_ref(attempt_id, f"taken/{head}")
+    refusal = _bring(host, clone_dir, head, kept, operation)
+    refusal = refusal or host.require_commit(head, operation)
+    refusal = refusal or host.keep_ref(kept, head, operation)
+    ref = attempt_ref(attempt_id, "head")
+    refusal = refusal or host.keep_ref(ref, head, operation)
+    if refusal is not None:
+        return refusal
+    base = host.merge_base(head, main_sha, operation)
+    if isinstance(base, RepositoryRefusal):
+        return base
+    listed = host.run(
+        ["rev-list", "--topo-order", f"--max-count={COMMIT_LIMIT_COUNT + 1}", head, f"^{main_sha}"],
+        operation,
+    )
+    if isinstance(listed, RepositoryRefusal):
+        return listed
+    tree = host.run(["rev-parse", "--verify", f"{head}^{{tree}}"], operation)
+    if isinstance(tree, RepositoryRefusal):
+        return tree
+    newest_first = listed.text.split()
+    return Takeover(
+        attempt_id=attempt_id,
+        head_sha=head,
+        base_sha=base,
+        main_sha=main_sha,
+        commits=tuple(reversed(newest_first[:COMMIT_LIMIT_COUNT])),
+        commits_truncated=len(newest_first) > COMMIT_LIMIT_COUNT,
+        ref=ref,
+        tree=tree.text,
+    )
+
+
+def _bring(
+    host: Host, clone_dir: Path | None, head: str, kept: str, operation: str
+) -> RepositoryRefusal | None:
+    """Fetch `head` from the guest where the host does not have it already."""
+    kind = host.object_type(head, operation)
+    if isinstance(kind, RepositoryRefusal):
+        return kind
+    if kind != "missing" or clone_dir is None:
+        return None
+    objects = _guest_objects(host, clone_dir)
+    if isinstance(objects, str):
+        return RepositoryRefusal(
+            RepositoryCode.TAKEOVER_FAILED,
+            f"{operation}: {clone_dir} cannot be taken over: {objects}",
+            "give the clone that was made for the attempt",
+            {"path": str(clone_dir)},
+        )
+    with tempfile.TemporaryDirectory(prefix="remit-takeover-") as name:
+        staging = Path(name)
+        if refusal := _new_repository(host, staging, operation):
+            return refusal
+        _borrow(staging / ".git" / "objects", objects)
+        present = host.git.run(
+            ["cat-file", "--batch-check=%(objecttype)"],
+            cwd=staging,
+            operation=operation,
+            git_dir=staging / ".git",
+            stdin=f"{head}\n".encode(),
+        )
+        if isinstance(present, GitRun) and present.text != "commit":
+            return _not_there(present.text, head, clone_dir, operation)
+        fetched = host.run(
+            _fetch_args(str(staging / ".git"), f"{head}:{kept}"),
+            operation,
+            network=True,
+        )
+    if isinstance(fetched, RepositoryRefusal):
+        return _as(fetched, RepositoryCode.TAKEOVER_FAILED)
+    return None
+
+
+def _not_there(kind: str, head: str, clone_dir: Path, operation: str) -> RepositoryRefusal:
+    missing = kind.endswith(" missing")
+    code = RepositoryCode.COMMIT_ABSENT if missing else RepositoryCode.NOT_A_COMMIT
+    found = "is not there" if missing else f"is a {kind}"
+    return RepositoryRefusal(
+        code,
+        f"{operation}: {head} {found} in {clone_dir}, expected a commit",
+        "commit in the clone, and give the output of git rev-parse HEAD",
+        {"sha": head, "path": str(clone_dir)},
+    )
+
+
+def _guest_objects(host: Host, clone_dir: Path) -> Path | str:
+    """Return the guest's object directory, or what is wrong with it."""
+    try:
+        git_dir = clone_dir / ".git"
+        if not os.path.lexists(git_dir):
+            git_dir = clone_dir
+        objects = git_dir / "objects"
+        for part in (git_dir, objects):
+            if not stat.S_ISDIR(part.lstat().st_mode):
+                return f"{part} is no plain directory"
+        alternates = objects / "info" / "alternates"
+        if os.path.lexists(alternates):
+            if not stat.S_ISREG(alternates.lstat().st_mode):
+                return f"{alternates} is no plain file"
+            with alternates.open("rb") as file:
+                lenders = file.read(_ALTERNATES_LIMIT_BYTES).split(b"\n")
+            allowed = {b"", os.fsencode(host.common_dir / "objects")}
+            if not set(lenders) <= allowed:
+                return f"{alternates} names a store other than the host's"
+    except OSError as error:
+        return f"{error.filename}: {error.strerror}"
+    return objects.resolve()
+
+
+def clean_checkout(host: Host, sha: str, directory: Path) -> CheckoutMade | RepositoryRefusal:
+    """Check exactly one commit out into a new directory; see `GitRepository.clean_checkout`."""
+    operation = f"check out {sha[:80]}"
+    if refusal := host.require_commit(sha, operation) or claim_directory(directory, operation):
+        return refusal
+    refusal = _new_repository(host, directory, operation)
+    if refusal is None:
+        _borrow(directory / ".git" / "objects", host.common_dir / "objects")
+        steps = [["checkout", "--quiet", "--detach", "--force", "--no-guess", sha]]
+        refusal = _in_order(host, directory, steps, operation, RepositoryCode.CHECKOUT_FAILED)
+    if refusal is not None:
+        remove_tree(directory)
+        return refusal
+    shown = host.git.run(
+        ["rev-parse", "--verify", "HEAD", "HEAD^{tree}"],
+        cwd=directory,
+        operation=operation,
+        git_dir=directory / ".git",
+    )
+    if isinstance(shown, RepositoryRefusal):
+        return shown
+    head, tree = shown.text.split("\n")
+    if head != sha:
+        remove_tree(directory)
+        return failed(operation, f"HEAD is {head}", "", RepositoryCode.CHECKOUT_FAILED)
+    return CheckoutMade(str(directory), sha, tree)
+
+
+def remove_checkout(made: CheckoutMade) -> RepositoryRefusal | None:
+    """Remove a checkout that `clean_checkout` made, whatever a command left in it."""
+    if remove_tree(Path(made.path)):
+        return None
+    return failed(
+        f"remove checkout {made.path}",
+        "some of it cannot be removed",
+        "",
+        RepositoryCode.CHECKOUT_FAILED,
+        "remove it by hand; a command may have left files of another owner",
+    )

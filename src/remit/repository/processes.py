@@ -1,0 +1,186 @@
+"""Run one program to its end, within bounds, and leave nothing of it behind.
+
+Git and verification commands are both foreign programs: each may hang, fork, ignore a signal, or
+write without end. So each gets an argument list (never a shell), a session and process group of
+its own, no inherited descriptors, a wall-time bound, and a bounded capture that keeps the head and
+the tail of its output and counts what lies between. When the program ends, what is left of its
+group is killed; the leader is reaped only afterwards, so that the group's number cannot have gone
+to somebody else in between.
+
+It must never wait without a bound: a grandchild that fled into another session may hold the output
+pipe open, and then reading stops soon after the program itself has ended. On systems without
+process groups only the program itself is killed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+_READ_BYTES = 65_536
+_DRAIN_S = 1.0
+_KILL_WAIT_S = 10.0
+DEFAULT_GRACE_MS = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Captured:
+    """What was kept of one output: the first bytes, the last bytes, and how many were cut."""
+
+    head: bytes
+    tail: bytes
+    cut_bytes: int
+
+    def whole(self) -> bytes:
+        """Return head and tail joined; complete only where `cut_bytes` is 0."""
+        return self.head + self.tail
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """How a program ended.
+
+    `exit_code` is negative where a signal ended it. Where `timed_out`, the bound ended it and the
+    exit code says nothing. `duration_ms` is by the monotonic clock.
+    """
+
+    exit_code: int
+    timed_out: bool
+    duration_ms: int
+    stdout: Captured
+    stderr: Captured
+
+
+class _Capture(threading.Thread):
+    """Reads one pipe to its end, keeping a bounded head and tail; it owns and closes the pipe."""
+
+    def __init__(self, pipe: IO[bytes], limit_bytes: int) -> None:
+        super().__init__(name="remit-capture", daemon=True)
+        self._pipe = pipe
+        self._head_room = limit_bytes - limit_bytes // 2
+        self._tail_room = limit_bytes // 2
+        self._head = bytearray()
+        self._tail = bytearray()
+        self._seen = 0
+        self._guard = threading.Lock()
+
+    def run(self) -> None:
+        with self._pipe, contextlib.suppress(OSError):
+            while chunk := os.read(self._pipe.fileno(), _READ_BYTES):
+                self._keep(chunk)
+
+    def _keep(self, chunk: bytes) -> None:
+        with self._guard:
+            self._seen += len(chunk)
+            room = self._head_room - len(self._head)
+            self._head += chunk[:room]
+            self._tail += chunk[room:] if room else chunk
+            if len(self._tail) > self._tail_room + 4 * _READ_BYTES:
+                del self._tail[: len(self._tail) - self._tail_room]
+
+    def captured(self) -> Captured:
+        with self._guard:
+            tail = bytes(self._tail[max(0, len(self._tail) - self._tail_room) :])
+            cut = self._seen - len(self._head) - len(tail)
+            return Captured(bytes(self._head), tail, cut)
+
+
+def run_bounded(
+    argv: Sequence[str],
+    *,
+    cwd: Path,
+    environment: Mapping[str, str],
+    timeout_ms: int,
+    output_limit_bytes: int,
+    stdin: bytes = b"",
+    merge_stderr: bool = False,
+    grace_ms: int = DEFAULT_GRACE_MS,
+) -> Finished:
+    """Run `argv` in `cwd` with exactly `environment`, and return how it ended.
+
+    `timeout_ms` is wall time; at its end the group gets SIGTERM, and SIGKILL after `grace_ms`.
+    `output_limit_bytes` bounds what is kept of each output. `merge_stderr` sends both outputs to
+    `stdout` in the order written. Without `stdin` the program reads an empty input.
+
+    Raises `OSError` where the program cannot be started at all.
+    """
+    started = time.monotonic()
+    with tempfile.TemporaryFile() as feed:
+        feed.write(stdin)
+        feed.seek(0)
+        process = subprocess.Popen(
+            list(argv),
+            cwd=cwd,
+            env=dict(environment),
+            stdin=feed if stdin else subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT if merge_stderr else subprocess.PIPE,
+            start_new_session=True,
+        )
+    pipes = [pipe for pipe in (process.stdout, process.stderr) if pipe is not None]
+    captures = [_Capture(pipe, output_limit_bytes) for pipe in pipes]
+    for capture in captures:
+        capture.start()
+    ended = _watch(process)
+    try:
+        timed_out = not ended.wait(timeout_ms / 1000)
+        if timed_out:
+            _signal_group(process, signal.SIGTERM)
+            ended.wait(grace_ms / 1000)
+    finally:
+        _signal_group(process, _KILL)
+        ended.wait(_KILL_WAIT_S)
+        exit_code = _reap(process)
+    duration_ms = int((time.monotonic() - started) * 1000)
+    for capture in captures:
+        capture.join(_DRAIN_S)
+    kept = [capture.captured() for capture in captures] + [Captured(b"", b"", 0)]
+    return Finished(exit_code, timed_out, duration_ms, kept[0], kept[1])
+
+
+_KILL = getattr(signal, "SIGKILL", signal.SIGTERM)
+
+
+def _reap(process: subprocess.Popen[bytes]) -> int:
+    """Collect the exit status; a process stuck in the kernel counts as killed, unreaped."""
+    try:
+        return process.wait(_KILL_WAIT_S)
+    except subprocess.TimeoutExpired:
+        return -int(_KILL)
+
+
+def _watch(process: subprocess.Popen[bytes]) -> threading.Event:
+    """Return an event that is set when the process ends, without reaping it where that can be."""
+    ended = threading.Event()
+
+    def wait() -> None:
+        try:
+            if hasattr(os, "waitid"):
+                os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+            else:
+                process.wait()
+        except ChildProcessError:
+            pass  # somebody reaped it already, so it has ended
+        finally:
+            ended.set()
+
+    threading.Thread(target=wait, name="remit-watch", daemon=True).start()
+    return ended
+
+
+def _signal_group(process: subprocess.Popen[bytes], number: int) -> None:
+    """Signal the group that the process leads; it is not reaped yet, so its number is its own."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        if hasattr(os, "killpg"):
+            os.killpg(process.pid, number)
+        else:
+            process.send_signal(number)

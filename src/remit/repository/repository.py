@@ -1,0 +1,209 @@
+"""The git adapter: one object for one host repository, its remote and its main branch.
+
+It observes, clones, takes over, diffs and checks out by the `git` command line, and answers with
+the facts of `remit.core.gitfacts` or with a `RepositoryRefusal` as a value. Exceptions are bugs.
+It holds no state but its settings; each call looks at the repository anew, so that one object may
+be kept for the life of a process and used from several threads.
+
+It never merges, commits or pushes, and never writes to the person's branches, remote-tracking
+refs, tags, index or work tree: only to `refs/remit/` and to directories that it makes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from remit.core.gitfacts import (
+    ArtifactDiff,
+    CheckoutMade,
+    CloneMade,
+    MainObservation,
+    ObjectSharing,
+    RepositoryCode,
+    RepositoryRefusal,
+    ShipObservation,
+    Takeover,
+    is_attempt_id,
+    is_branch_name,
+)
+from remit.repository import clones, observing, patches
+from remit.repository.command import Git
+from remit.repository.host import Host, locate, sha_refusal
+from remit.repository.observing import Reviewed, Upstream
+
+
+@dataclass(frozen=True, slots=True)
+class GitRepository:
+    """A host repository, named by any directory in it, with the remote and main to observe.
+
+    `git` holds the program and its bounds of time and output.
+    """
+
+    path: Path
+    remote: str = "origin"
+    main: str = "main"
+    git: Git = Git()
+
+    def observe_main(self, *, accept_rewrite: bool = False) -> MainObservation | RepositoryRefusal:
+        """Fetch the remote's main and say which commit it names.
+
+        The commit is kept under `refs/remit/observed/<remote>/<branch>`. Where the new main does
+        not contain the one observed before, both are kept and MAIN_REWRITTEN is returned, until a
+        call accepts the rewrite.
+
+        Refuses REPOSITORY_MISSING, REPOSITORY_CORRUPT, REPOSITORY_UNTRUSTED, BAD_NAME,
+        SHALLOW_CLONE, REMOTE_MISSING, REMOTE_UNREACHABLE, MAIN_ABSENT, MAIN_REWRITTEN, REF_LOCKED,
+        GIT_MISSING, GIT_TIMEOUT, OUTPUT_TOO_LARGE, GIT_FAILED; the last four, and those of the
+        repository itself, hold for every method.
+        """
+        host = self._host("observe main")
+        if isinstance(host, RepositoryRefusal):
+            return host
+        return observing.observe_main(host, self._upstream, accept_rewrite)
+
+    def last_observed_main(self) -> str | None | RepositoryRefusal:
+        """Return the commit of the last observation without asking the remote, None before one."""
+        host = self._host("read observed main")
+        if isinstance(host, RepositoryRefusal):
+            return host
+        return host.read_ref(self._upstream.observed_ref, "read observed main")
+
+    def observe_ship(
+        self,
+        sha: str,
+        *,
+        reviewed_head: str,
+        reviewed_base: str,
+        main_before: str,
+        accept_rewrite: bool = False,
+    ) -> ShipObservation | RepositoryRefusal:
+        """Observe that `sha` lies within the remote's main and is the reviewed change (T08).
+
+        All four names are full ones. `sha` is the reviewed head itself, or a commit whose change
+        has the patch id of `reviewed_base..reviewed_head` and equals it verbatim (rebased,
+        squashed, or the merge of it). The base of the landed change is the merge-base of `sha`
+        and `main_before`, the last main observed before it landed; where others landed in
+        between, a rebased or squashed change starts as many commits back as match it.
+
+        Refuses, beside those of `observe_main`: BAD_SHA, COMMIT_ABSENT, NOT_A_COMMIT,
+        COMMIT_UNMERGED, PATCH_DIFFERS, BASE_UNUSABLE (`main_before` contains `sha` already),
+        HISTORY_UNRELATED.
+        """
+        host = self._host("observe ship")
+        if isinstance(host, RepositoryRefusal):
+            return host
+        reviewed = Reviewed(reviewed_head, reviewed_base, main_before)
+        return observing.observe_ship(host, self._upstream, sha, reviewed, accept_rewrite)
+
+    def make_clone(
+        self,
+        attempt_id: str,
+        directory: Path,
+        branch: str,
+        *,
+        sharing: ObjectSharing = ObjectSharing.OWN,
+    ) -> CloneMade | RepositoryRefusal:
+        """Make an attempt's own clone from a freshly observed main, on its own branch.
+
+        `directory` is new or empty, under an existing parent. The clone holds main's history, the
+        branch and `<remote>/<main>`, no tags, hooks or credentials; `origin` is the real remote
+        without credentials.
+
+        Refuses, beside those of `observe_main`: BAD_NAME (attempt, branch, or the branch is main
+        itself), DIRECTORY_IN_USE, CLONE_FAILED. A refused clone leaves nothing behind but its
+        base ref.
+        """
+        operation = f"make clone for {attempt_id[:128]!r}"
+        if not is_attempt_id(attempt_id):
+            return bad_name(operation, "attempt id", attempt_id)
+        if not is_branch_name(branch) or branch == self.main:
+            return bad_name(operation, "branch", branch)
+        host = self._host(operation)
+        if isinstance(host, RepositoryRefusal):
+            return host
+        main = observing.observe_main(host, self._upstream, accept_rewrite=False)
+        if isinstance(main, RepositoryRefusal):
+            return main
+        where = directory.absolute()
+        return clones.make_clone(host, main, attempt_id, where, branch, sharing)
+
+    def take_over(
+        self, clone_dir: Path | None, head: str, attempt_id: str
+    ) -> Takeover | RepositoryRefusal:
+        """Bring `head`, a full name, from an attempt's clone into the host and keep it.
+
+        Kept under `refs/remit/attempts/<attempt>/head`, and every head ever taken over also under
+        `.../taken/<sha>`; `git gc --prune=now` and pruning fetches drop neither. `clone_dir` may
+        be None where the person worked in place; a commit that the host has is not fetched. The
+        base is the merge-base with the last observed main. No new commits is a fact, not a
+        refusal.
+
+        Refuses BAD_NAME, BAD_SHA, MAIN_UNOBSERVED, COMMIT_ABSENT, NOT_A_COMMIT,
+        HISTORY_UNRELATED, TAKEOVER_FAILED (not a plain clone, foreign alternates, missing or
+        malformed objects), REF_LOCKED.
+        """
+        operation = f"take over {attempt_id[:128]!r}"
+        if not is_attempt_id(attempt_id):
+            return bad_name(operation, "attempt id", attempt_id)
+        host = self._host(operation)
+        if isinstance(host, RepositoryRefusal):
+            return host
+        if refusal := sha_refusal(head, operation):
+            return refusal
+        where = None if clone_dir is None else clone_dir.absolute()
+        return clones.take_over(host, self._upstream, where, head, attempt_id)
+
+    def artifact_diff(
+        self, base: str, head: str, scope: Sequence[str], artifacts: Sequence[str]
+    ) -> ArtifactDiff | RepositoryRefusal:
+        """Compare the paths that `base..head` changed with a scope and expected artifacts.
+
+        `scope` and `artifacts` are patterns of `remit.core.scopes`; a path that no pattern of
+        `scope` covers is out of scope, an artifact pattern that covers no added or modified path
+        is missing. Renames count as a deletion and an addition.
+
+        Refuses BAD_SHA, COMMIT_ABSENT, NOT_A_COMMIT, OUTPUT_TOO_LARGE.
+        """
+        host = self._host("diff artifacts")
+        if isinstance(host, RepositoryRefusal):
+            return host
+        return patches.artifact_diff(host, base, head, scope, artifacts)
+
+    def clean_checkout(self, sha: str, directory: Path) -> CheckoutMade | RepositoryRefusal:
+        """Check exactly `sha` out into a new or empty directory, detached.
+
+        No hook and no configured filter runs; line-ending attributes of the repository apply, LFS
+        pointers stay pointers, submodules stay empty directories.
+
+        Refuses BAD_SHA, COMMIT_ABSENT, NOT_A_COMMIT, DIRECTORY_IN_USE, CHECKOUT_FAILED.
+        """
+        host = self._host("check out")
+        if isinstance(host, RepositoryRefusal):
+            return host
+        return clones.clean_checkout(host, sha, directory.absolute())
+
+    def remove_checkout(self, made: CheckoutMade) -> RepositoryRefusal | None:
+        """Remove a checkout and all that was left in it; None when it is gone."""
+        return clones.remove_checkout(made)
+
+    @property
+    def _upstream(self) -> Upstream:
+        return Upstream(self.remote, self.main)
+
+    def _host(self, operation: str) -> Host | RepositoryRefusal:
+        for kind, name in (("remote", self.remote), ("main branch", self.main)):
+            if not is_branch_name(name):
+                return bad_name(operation, kind, name)
+        return locate(self.git, self.path, operation)
+
+
+def bad_name(operation: str, kind: str, name: str) -> RepositoryRefusal:
+    """Build the refusal of a name that git could misread or that would collide."""
+    return RepositoryRefusal(
+        RepositoryCode.BAD_NAME,
+        f"{operation}: {name[:80]!r} cannot be used as {kind}",
+        "use ASCII letters, digits, '_', '-', '.' and '/', and a branch other than main",
+        {kind: name[:80]},
+    )
