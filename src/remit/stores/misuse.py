@@ -1,12 +1,13 @@
 """What a store says to a caller that broke its rules: one wording for every store.
 
-These are bugs, never a user's fault: a decision was made on facts that are not the stored ones, or
+All but the last are bugs, never a user's fault: a decision was made on facts that are not the stored ones, or
 events do not continue the head. The transaction is rolled back.
 """
 
 from __future__ import annotations
 
 from remit.core.facts import Key
+from remit.core.refusals import Code
 from remit.ports import RemitError
 
 _HINT = "this is a bug in remit; nothing was written"
@@ -54,4 +55,14 @@ def twice(key: Key) -> RemitError:
         f"cannot write {key[0]} {key[1]}: found it twice in one call, expected once",
         _HINT,
         {"kind": key[0], "id": key[1]},
+    )
+
+
+def epoch_too_low(ledger_id: str, found: int, known: int) -> RemitError:
+    """An adoption does not raise the epoch above every one that is known; no bug, but a rule."""
+    return RemitError(
+        f"cannot adopt {ledger_id}: found epoch {found}, expected one above {known}",
+        f"give --epoch-above {known}, or a higher one that you know of",
+        {"epoch": found, "known": known},
+        code=Code.EPOCH_TOO_LOW,
     )

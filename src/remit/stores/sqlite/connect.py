@@ -18,8 +18,8 @@ import apsw
 
 from remit.core.refusals import Code
 from remit.ports import LedgerCorrupt, RemitError, StoreUnavailable
+from remit.stores.clock import Readings, first_anchor
 from remit.stores.sqlite import place
-from remit.stores.sqlite.clock import Readings, first_anchor
 from remit.stores.sqlite.failures import named
 from remit.stores.sqlite.lock import WriterLock
 

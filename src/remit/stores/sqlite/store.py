@@ -24,8 +24,8 @@ from remit.core.facts import Fact, Key
 from remit.core.refusals import Code
 from remit.ports import Codec, Difference, ReadTx, RemitError, StoreUnavailable
 from remit.stores import codec
+from remit.stores.clock import Clock, Machine, Readings
 from remit.stores.sqlite import place
-from remit.stores.sqlite.clock import Clock, Machine, Readings
 from remit.stores.sqlite.connect import connect, create, demand_schema, inspect
 from remit.stores.sqlite.failures import failure, named, unknown
 from remit.stores.sqlite.lock import WAIT_MS, WriterLock

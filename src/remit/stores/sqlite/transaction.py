@@ -17,7 +17,6 @@ import msgspec
 
 from remit.core.events import EpochAdopted, Recorded
 from remit.core.facts import FACT_TYPES, EdgeState, Fact, Key
-from remit.core.refusals import Code
 from remit.ports import (
     Blob,
     Change,
@@ -27,13 +26,12 @@ from remit.ports import (
     Head,
     ItemQuery,
     LedgerCorrupt,
-    RemitError,
     StoredEvent,
 )
 from remit.stores import misuse
+from remit.stores.clock import Anchor, Clock, Moment, jump
 from remit.stores.codec import columns_of, decode_fact, recorded_of
 from remit.stores.paths import shortest_path
-from remit.stores.sqlite.clock import Anchor, Clock, Moment, jump
 from remit.stores.sqlite.listing import list_items
 from remit.stores.sqlite.queries import q
 from remit.stores.sqlite.rebuild import Rows, compare, replace
@@ -337,13 +335,7 @@ class SqliteWrite(SqliteRead):
         elif isinstance(event.event, EpochAdopted):
             epoch = event.event.epoch
             if epoch <= self._epoch_known:
-                raise RemitError(
-                    f"cannot adopt {self._ledger_id}: found epoch {epoch}, expected one above"
-                    f" {self._epoch_known}",
-                    f"give --epoch-above {self._epoch_known}, or a higher one that you know of",
-                    {"epoch": epoch, "known": self._epoch_known},
-                    code=Code.EPOCH_TOO_LOW,
-                )
+                raise misuse.epoch_too_low(self._ledger_id, epoch, self._epoch_known)
             self.adopted = self._epoch_known = epoch
 
     def _explain(self, events: Sequence[Recorded], error: apsw.Error) -> None:
