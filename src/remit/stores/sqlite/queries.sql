@@ -19,6 +19,13 @@ UPDATE store_state
    SET boot_id = ?, boot_us = ?, ledger_us = ?, offset_us = ?, epoch = ?, adoption_required = ?
  WHERE ledger_id = ? AND ledger_us = ? AND epoch = ?;
 
+-- name: mark_copied
+-- A copy takes no writes until it is adopted.
+UPDATE store_state SET adoption_required = 1 WHERE ledger_id = ?;
+
+-- name: last_digest
+SELECT digest FROM events WHERE seq = (SELECT max(seq) FROM events);
+
 -- name: append
 INSERT INTO events (ledger_id, seq, stream, stream_version, type, actor, assurance, created_at,
                     payload, digest, command_id, command_digest, trace_context, conversation_ref)
