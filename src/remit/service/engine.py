@@ -152,7 +152,7 @@ class Engine:
 
 
 ABORTED: Final = Refused(
-    Code.ATOMICABORTED,
+    Code.ATOMIC_ABORTED,
     "not done: another element of the same atomic list was refused",
     "correct the refused element and repeat the list",
 )
