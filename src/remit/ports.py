@@ -11,7 +11,7 @@ commit is unknown, or the bytes are not what they should be.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
@@ -69,6 +69,18 @@ class Head:
 
 
 @dataclass(frozen=True, slots=True)
+class ClockJump:
+    """How far the wall clock came away from the ledger's clock since that was last recorded.
+
+    ``difference_us`` is positive where the wall clock went ahead.
+    """
+
+    wall_us: int
+    ledger_us: int
+    difference_us: int
+
+
+@dataclass(frozen=True, slots=True)
 class Edge:
     """One dependency edge seen from its target."""
 
@@ -120,6 +132,7 @@ class ItemQuery:
     limit: int = 50
     text: str = ""
     newest_first: bool = False
+    hold: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +152,22 @@ class Difference:
     id: str
     found: str
     expected: str
+
+
+class Codec(Protocol):
+    """What verification needs to know of the event format; stores bring it along."""
+
+    def digest_of(self, event: StoredEvent) -> bytes:
+        """The digest that the stored columns should have."""
+        ...
+
+    def recorded(self, event: StoredEvent) -> Recorded:
+        """The event that stored columns stand for; raises ``LedgerCorrupt`` where none."""
+        ...
+
+    def is_canonical(self, payload: bytes) -> bool:
+        """Whether a payload is the canonical JSON of what it says."""
+        ...
 
 
 class ReadTx(Protocol):
@@ -240,9 +269,20 @@ class ReadTx(Protocol):
         """Events as stored, by seq, for verification."""
         ...
 
+    def stored_blobs(self, after: bytes, limit: int) -> list[Blob | bytes]:
+        """Blobs as stored, by digest after the given one; an erased one is its digest alone."""
+        ...
+
 
 class WriteTx(ReadTx, Protocol):
     """The one writer's transaction. Leaving it without an exception commits."""
+
+    def clock_jump(self) -> ClockJump | None:
+        """What a ``ClockJumped`` event has to record now; None while the clocks agree (INV-24).
+
+        It is reported again in every transaction until such an event is appended.
+        """
+        ...
 
     def put_blobs(self, blobs: Sequence[Blob]) -> None:
         """Keep blobs; one that is there already is left as it is."""
@@ -266,23 +306,38 @@ class Store(Protocol):
 
     ledger_id: str
     url: str
+    codec: Codec
 
     def read(self) -> AbstractContextManager[ReadTx]:
         """A short snapshot that never blocks the writer."""
         ...
 
-    def write(self, *, urgent: bool = False) -> AbstractContextManager[WriteTx]:
+    def write(
+        self, *, urgent: bool = False, adopting: bool = False
+    ) -> AbstractContextManager[WriteTx]:
         """The writer; ``urgent`` goes first (kill switch and renewals).
+
+        A ledger that was restored, copied or put back takes no writes until it is adopted
+        (``LEDGER_NOT_ADOPTED``); an ``adopting`` transaction is let through, and must append an
+        ``EpochAdopted`` whose epoch is above ``epoch_known()`` (``EPOCH_TOO_LOW``).
 
         Raises ``StoreUnavailable`` when it cannot start or surely did nothing, ``OutcomeUnknown``
         when the commit's outcome cannot be known.
         """
         ...
 
-    def rebuild(self, facts: Iterable[tuple[Key, Fact]], *, swap: bool) -> list[Difference]:
-        """Write freshly folded facts beside the rows, compare byte for byte, and say where not.
+    def epoch_known(self) -> int:
+        """The highest epoch that the ledger, or the note kept outside it, knows of."""
+        ...
 
-        With ``swap`` the new rows take the old ones' place in the same transaction.
+    def rebuild(
+        self, fold: Callable[[ReadTx], Iterable[tuple[Key, Fact]]], *, swap: bool
+    ) -> list[Difference]:
+        """Compare the rows with freshly folded facts, byte for byte, and say where they differ.
+
+        ``fold`` is called once, inside the transaction whose rows are compared, and yields every
+        fact as of that snapshot's head. With ``swap`` that is the writer's transaction, and rows
+        made of these facts take the old ones' place in it. Names at most 100 differences.
         """
         ...
 

@@ -1,0 +1,32 @@
+"""The statements of ``queries.sql``, by name.
+
+SQL lives in the ``.sql`` file so that it can be read, reviewed and explained as SQL. A block opens
+with ``-- name: NAME``; comment lines are for people, the rest is one statement. Names that are not
+in the file fail at import, where ``q`` is asked for them, never in the middle of a transaction.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+
+def parse(text: str) -> dict[str, str]:
+    """Name -> statement, comments left out; the text before the first name is the file's essay."""
+    found: dict[str, str] = {}
+    for block in text.split("\n-- name: ")[1:]:
+        name, _, body = block.partition("\n")
+        lines = [line for line in body.splitlines() if not line.startswith("--")]
+        statement = "\n".join(lines).strip().rstrip(";")
+        if not statement or name.strip() in found:
+            raise AssertionError(f"queries.sql: block {name.strip()!r} is empty or there twice")
+        found[name.strip()] = statement
+    return found
+
+
+QUERIES: Final = parse(Path(__file__).with_name("queries.sql").read_text("utf-8"))
+
+
+def q(name: str) -> str:
+    """The statement of this name; a name that is not there is a bug."""
+    return QUERIES[name]

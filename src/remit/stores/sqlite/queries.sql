@@ -1,0 +1,296 @@
+-- Every statement that the SQLite store runs on the hot path, by name. A block is the line
+-- `-- name: …`, comment lines that say why it is as it is, and one statement. Parameters are
+-- positional, in the order of the text. Lists are given as one JSON array, so that each statement
+-- has one text and stays in the statement cache.
+
+-- name: head
+SELECT seq, created_at FROM events WHERE seq = (SELECT max(seq) FROM events);
+
+-- name: state
+-- Everything that a transaction has to know before its first step, in one row.
+SELECT ledger_id, epoch, adoption_required, boot_id, boot_us, ledger_us, offset_us,
+       coalesce((SELECT max(seq) FROM events), 0),
+       coalesce((SELECT created_at FROM events WHERE seq = (SELECT max(seq) FROM events)), 0)
+  FROM store_state;
+
+-- name: keep_clock
+-- Compare-and-set on the time that was loaded.
+UPDATE store_state
+   SET boot_id = ?, boot_us = ?, ledger_us = ?, offset_us = ?, epoch = ?, adoption_required = ?
+ WHERE ledger_id = ? AND ledger_us = ? AND epoch = ?;
+
+-- name: append
+INSERT INTO events (ledger_id, seq, stream, stream_version, type, actor, assurance, created_at,
+                    payload, digest, command_id, command_digest, trace_context, conversation_ref)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+
+-- name: events
+SELECT ledger_id, seq, stream, stream_version, type, actor, assurance, created_at, payload, digest,
+       command_id, command_digest, trace_context, conversation_ref
+  FROM events WHERE seq > ? ORDER BY seq LIMIT ?;
+
+-- name: event
+SELECT ledger_id, seq, stream, stream_version, type, actor, assurance, created_at, payload, digest,
+       command_id, command_digest, trace_context, conversation_ref
+  FROM events WHERE seq = ?;
+
+-- name: stream
+SELECT ledger_id, seq, stream, stream_version, type, actor, assurance, created_at, payload, digest,
+       command_id, command_digest, trace_context, conversation_ref
+  FROM events WHERE ledger_id = ? AND stream = ? AND stream_version > ?
+ ORDER BY stream_version LIMIT ?;
+
+-- name: stream_version
+-- The version of a stream as of a seq, to say what is wrong with an event that was refused.
+SELECT coalesce(max(stream_version), 0) FROM events
+ WHERE ledger_id = ? AND stream = ? AND seq <= ?;
+
+-- name: command
+SELECT ledger_id, seq, stream, stream_version, type, actor, assurance, created_at, payload, digest,
+       command_id, command_digest, trace_context, conversation_ref
+  FROM events WHERE ledger_id = ? AND command_id = ? ORDER BY seq;
+
+-- name: put_blob
+-- One that is there, erased or not, is left as it is.
+INSERT INTO blobs (ledger_id, digest, salt, data)
+SELECT ?1, ?2, ?3, ?4
+ WHERE NOT EXISTS (SELECT 1 FROM blobs WHERE ledger_id = ?1 AND digest = ?2);
+
+-- name: erase_blob
+UPDATE blobs SET salt = NULL, data = NULL
+ WHERE ledger_id = ? AND digest = ? AND data IS NOT NULL;
+
+-- name: blob
+SELECT data FROM blobs WHERE ledger_id = ? AND digest = ? AND data IS NOT NULL;
+
+-- name: stored_blobs
+SELECT digest, salt, data FROM blobs
+ WHERE ledger_id = ? AND digest > ? ORDER BY digest LIMIT ?;
+
+-- name: small
+-- What every decision may need, in one pass over one range of the primary key for each kind.
+SELECT kind, id, body FROM fact_rows
+ WHERE ledger_id = ? AND kind IN ('counter', 'count', 'lane', 'ledger');
+
+-- name: load_item
+SELECT state FROM item_rows WHERE ledger_id = ? AND id = ?;
+
+-- name: load_items
+SELECT id, state FROM item_rows WHERE ledger_id = ? AND id IN (SELECT value FROM json_each(?));
+
+-- name: load_alias
+SELECT item FROM alias_rows WHERE ledger_id = ? AND alias = ?;
+
+-- name: load_aliases
+SELECT alias, item FROM alias_rows
+ WHERE ledger_id = ? AND alias IN (SELECT value FROM json_each(?));
+
+-- name: load_triage
+SELECT body FROM triage_rows WHERE ledger_id = ? AND id = ?;
+
+-- name: load_triages
+SELECT id, body FROM triage_rows WHERE ledger_id = ? AND id IN (SELECT value FROM json_each(?));
+
+-- name: load_fact
+SELECT body FROM fact_rows WHERE ledger_id = ? AND kind = ? AND id = ?;
+
+-- name: load_facts
+SELECT id, body FROM fact_rows
+ WHERE ledger_id = ? AND kind = ? AND id IN (SELECT value FROM json_each(?));
+
+-- name: ready
+SELECT id FROM item_rows
+ WHERE ledger_id = ? AND status = 'ready' AND lane = ? AND (rank, number) > (?, ?)
+ ORDER BY rank, number LIMIT ?;
+
+-- name: dependents
+SELECT dependent, target, kind, state FROM edge_rows
+ WHERE ledger_id = ? AND via = ?
+ ORDER BY dependent, target, kind, state LIMIT ?;
+
+-- name: waiting
+SELECT dependent, target, kind, state FROM edge_rows
+ WHERE ledger_id = ? AND via = ? AND state NOT IN (SELECT value FROM json_each(?))
+ ORDER BY dependent, target, kind, state LIMIT ?;
+
+-- name: unmet_of
+-- One step of the search for a cycle: where an item's unmet edges lead.
+SELECT DISTINCT via FROM edge_rows
+ WHERE ledger_id = ? AND dependent = ? AND state = 'unmet' ORDER BY via;
+
+-- name: due
+SELECT id FROM item_rows
+ WHERE ledger_id = ? AND lease_expires_at <= ? ORDER BY lease_expires_at, id LIMIT ?;
+
+-- name: leased_before
+SELECT id FROM item_rows
+ WHERE ledger_id = ? AND lease_fence < ? ORDER BY lease_fence LIMIT ?;
+
+-- name: gated
+SELECT id FROM item_rows
+ WHERE ledger_id = ? AND status = 'draft' AND gate = ? AND number > ?
+ ORDER BY number LIMIT ?;
+
+-- name: items_forward
+SELECT id FROM item_rows WHERE ledger_id = ? AND number > ? ORDER BY number LIMIT ?;
+
+-- name: items_backward
+SELECT id FROM item_rows WHERE ledger_id = ? AND number < ? ORDER BY number DESC LIMIT ?;
+
+-- name: status_forward
+SELECT id, number FROM item_rows
+ WHERE ledger_id = ? AND status = ? AND number > ? ORDER BY number LIMIT ?;
+
+-- name: status_backward
+SELECT id, number FROM item_rows
+ WHERE ledger_id = ? AND status = ? AND number < ? ORDER BY number DESC LIMIT ?;
+
+-- name: held_forward
+SELECT id FROM item_rows
+ WHERE ledger_id = ? AND status = 'held' AND hold_reason = ? AND number > ?
+ ORDER BY number LIMIT ?;
+
+-- name: held_backward
+SELECT id FROM item_rows
+ WHERE ledger_id = ? AND status = 'held' AND hold_reason = ? AND number < ?
+ ORDER BY number DESC LIMIT ?;
+
+-- name: gate_backward
+SELECT id FROM item_rows
+ WHERE ledger_id = ? AND status = 'draft' AND gate = ? AND number < ?
+ ORDER BY number DESC LIMIT ?;
+
+-- name: titles
+-- What a text search looks at: the title, or the blob that holds the text.
+SELECT i.id, i.number, cast(i.state AS TEXT) ->> '$.alias',
+       cast(i.state AS TEXT) ->> '$.title',
+       (SELECT data FROM blobs AS b
+         WHERE b.ledger_id = i.ledger_id
+           AND b.digest = unhex(cast(i.state AS TEXT) ->> '$.text'))
+  FROM item_rows AS i
+ WHERE i.ledger_id = ? AND i.id IN (SELECT value FROM json_each(?));
+
+-- name: find_items
+SELECT id FROM item_rows WHERE ledger_id = ? AND id >= ? AND id < ? ORDER BY id LIMIT ?;
+
+-- name: find_aliases
+SELECT alias FROM alias_rows WHERE ledger_id = ? AND alias >= ? AND alias < ?
+ ORDER BY alias LIMIT ?;
+
+-- name: find_triage
+SELECT id FROM triage_rows WHERE ledger_id = ? AND id >= ? AND id < ? ORDER BY id LIMIT ?;
+
+-- name: find_facts
+SELECT id FROM fact_rows WHERE ledger_id = ? AND kind = ? AND id >= ? AND id < ?
+ ORDER BY id LIMIT ?;
+
+-- name: name_items
+SELECT id FROM item_rows WHERE ledger_id = ? AND id > ? ORDER BY id LIMIT ?;
+
+-- name: name_aliases
+SELECT alias FROM alias_rows WHERE ledger_id = ? AND alias > ? ORDER BY alias LIMIT ?;
+
+-- name: name_triage
+SELECT id FROM triage_rows WHERE ledger_id = ? AND id > ? ORDER BY id LIMIT ?;
+
+-- name: name_facts
+SELECT id FROM fact_rows WHERE ledger_id = ? AND kind = ? AND id > ? ORDER BY id LIMIT ?;
+
+-- name: triage
+SELECT id FROM triage_rows WHERE ledger_id = ? ORDER BY opened_seq, id LIMIT ?;
+
+-- name: triage_open
+SELECT id FROM triage_rows WHERE ledger_id = ? AND open = 1 ORDER BY opened_seq, id LIMIT ?;
+
+-- name: insert_item
+INSERT INTO item_rows (ledger_id, id, number, status, lane, rank, gate, hold_reason, lease_fence,
+                       lease_expires_at, lease_actor, unmet, version, state)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+
+-- name: update_item
+-- Compare-and-set on the version that was loaded, as every update below.
+UPDATE item_rows
+   SET status = ?, lane = ?, rank = ?, gate = ?, hold_reason = ?, lease_fence = ?,
+       lease_expires_at = ?, lease_actor = ?, unmet = ?, version = ?, state = ?
+ WHERE ledger_id = ? AND id = ? AND number = ? AND version = ?;
+
+-- name: touch_item
+-- For a change that moves no indexed column: SQLite rewrites an index's entry whenever a column of
+-- it is named in SET, whether its value changes or not.
+UPDATE item_rows SET unmet = ?, version = ?, state = ?
+ WHERE ledger_id = ? AND id = ? AND number = ? AND version = ?;
+
+-- name: delete_item
+DELETE FROM item_rows WHERE ledger_id = ? AND id = ? AND version = ?;
+
+-- name: insert_edge
+INSERT INTO edge_rows (ledger_id, via, dependent, target, kind, state) VALUES (?, ?, ?, ?, ?, ?);
+
+-- name: delete_edge
+DELETE FROM edge_rows
+ WHERE ledger_id = ? AND via = ? AND dependent = ? AND target = ? AND kind = ? AND state = ?;
+
+-- name: insert_alias
+INSERT INTO alias_rows (ledger_id, alias, item) VALUES (?, ?, ?);
+
+-- name: update_alias
+UPDATE alias_rows SET item = ? WHERE ledger_id = ? AND alias = ? AND item = ?;
+
+-- name: delete_alias
+DELETE FROM alias_rows WHERE ledger_id = ? AND alias = ? AND item = ?;
+
+-- name: insert_triage
+INSERT INTO triage_rows (ledger_id, id, item, kind, open, opened_seq, body)
+VALUES (?, ?, ?, ?, ?, ?, ?);
+
+-- name: update_triage
+-- A record has no version of its own: the bytes that were loaded stand for it.
+UPDATE triage_rows SET item = ?, kind = ?, open = ?, opened_seq = ?, body = ?
+ WHERE ledger_id = ? AND id = ? AND body = ?;
+
+-- name: delete_triage
+DELETE FROM triage_rows WHERE ledger_id = ? AND id = ? AND body = ?;
+
+-- name: insert_fact
+INSERT INTO fact_rows (ledger_id, kind, id, version, body) VALUES (?, ?, ?, ?, ?);
+
+-- name: update_fact
+UPDATE fact_rows SET version = ?, body = ?
+ WHERE ledger_id = ? AND kind = ? AND id = ? AND version = ? AND body = ?;
+
+-- name: delete_fact
+DELETE FROM fact_rows
+ WHERE ledger_id = ? AND kind = ? AND id = ? AND version = ? AND body = ?;
+
+-- name: all_items
+SELECT id, number, status, lane, rank, gate, hold_reason, lease_fence, lease_expires_at,
+       lease_actor, unmet, version, state
+  FROM item_rows WHERE ledger_id = ? ORDER BY id;
+
+-- name: all_edges
+SELECT via, dependent, target, kind, state FROM edge_rows
+ WHERE ledger_id = ? ORDER BY via, dependent, target, kind, state;
+
+-- name: all_aliases
+SELECT alias, item FROM alias_rows WHERE ledger_id = ? ORDER BY alias;
+
+-- name: all_triage
+SELECT id, item, kind, open, opened_seq, body FROM triage_rows WHERE ledger_id = ? ORDER BY id;
+
+-- name: all_facts
+SELECT kind, id, version, body FROM fact_rows WHERE ledger_id = ? ORDER BY kind, id;
+
+-- name: clear_items
+DELETE FROM item_rows;
+
+-- name: clear_edges
+DELETE FROM edge_rows;
+
+-- name: clear_aliases
+DELETE FROM alias_rows;
+
+-- name: clear_triage
+DELETE FROM triage_rows;
+
+-- name: clear_facts
+DELETE FROM fact_rows;

@@ -1,0 +1,213 @@
+"""Facts as rows: which table and which columns, and the statements that write a batch of changes.
+
+Every update and deletion names the version that was loaded, or the bytes where a fact has none, and
+the number of rows that it met is compared with the number of changes: a difference means that a
+decision was made on facts that are not the stored ones, and stops the transaction.
+
+Edges are derived: they are compared with the edges of the item that was loaded, and only what
+changed is written. Items that are finished have none, since nobody asks them any more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+import apsw
+
+from remit.core.facts import Fact, Item, Key, Triage
+from remit.ports import Change
+from remit.stores import misuse
+from remit.stores.codec import encode_fact
+from remit.stores.sqlite.queries import q
+
+Edges = frozenset[tuple[str, str, str, str, str]]
+"""Edges as (via, dependent, target, kind, state)."""
+
+_NONE: Final[Edges] = frozenset()
+
+_ORDER: Final = (
+    "delete_edge", "delete_item", "delete_alias", "delete_triage", "delete_fact",
+    "update_item", "touch_item", "update_alias", "update_triage", "update_fact",
+    "insert_item", "insert_edge", "insert_alias", "insert_triage", "insert_fact",
+)  # fmt: skip
+_SQL: Final = {name: q(name) for name in _ORDER}
+
+
+def item_columns(item: Item) -> tuple[Any, ...]:
+    """The columns of an item from ``number`` on."""
+    lease = item.lease
+    return (
+        item.number, str(item.status), item.lane, item.rank, item.gate,
+        None if item.hold is None else item.hold.reason,
+        None if lease is None else lease.fence,
+        None if lease is None else lease.expires_at,
+        None if lease is None else lease.actor,
+        item.unmet, item.version, encode_fact(item),
+    )  # fmt: skip
+
+
+def triage_columns(record: Triage) -> tuple[Any, ...]:
+    """The columns of a triage record from ``item`` on."""
+    return (record.item, record.kind, int(record.open), record.opened_seq, encode_fact(record))
+
+
+def version_of(fact: Fact) -> int:
+    """A fact's own version, 0 where it has none."""
+    return getattr(fact, "version", 0)
+
+
+def edges_of(item: Item | None) -> Edges:
+    """The edges that an item has in the reverse index."""
+    if item is None or item.terminal or not item.dependencies:
+        return _NONE
+    return frozenset(
+        (edge.via, item.id, edge.target, str(edge.kind), str(edge.state))
+        for edge in item.dependencies
+    )
+
+
+class Batch:
+    """Changes gathered by statement, then run with ``executemany``."""
+
+    def __init__(self, ledger_id: str) -> None:
+        self._ledger_id = ledger_id
+        self._bindings: dict[str, list[tuple[Any, ...]]] = {}
+        self._keys: dict[str, list[Key]] = {}
+
+    def add(self, change: Change) -> None:
+        """Gather one change."""
+        kind = change.key[0]
+        if kind == "item":
+            self._item(change)
+        elif kind == "alias":
+            self._alias(change)
+        elif kind == "triage":
+            self._triage(change)
+        else:
+            self._fact(change)
+
+    def run(self, connection: apsw.Connection) -> None:
+        """Write all; raises where a row was not what the change says was loaded."""
+        for name in _ORDER:
+            bindings = self._bindings.get(name)
+            if not bindings:
+                continue
+            before = connection.total_changes()
+            try:
+                connection.executemany(_SQL[name], bindings)
+            except apsw.ConstraintError as error:
+                keys = self._keys[name]
+                which = keys[0][1] if len(keys) == 1 else f"{keys[0][1]} and {len(keys) - 1} more"
+                raise misuse.mismatch((keys[0][0], which), str(error), "a row that fits") from error
+            met = connection.total_changes() - before
+            if met != len(bindings):
+                raise misuse.mismatch(
+                    self._first_missing(connection, name, bindings),
+                    "another row or none",
+                    "the row",
+                )
+
+    def _first_missing(
+        self, connection: apsw.Connection, name: str, bindings: Sequence[tuple[Any, ...]]
+    ) -> Key:
+        """Which change of a batch met no row: its row does not hold what the change wrote."""
+        keys = self._keys[name]
+        for key, values in zip(keys, bindings, strict=True):
+            load = {"item": "load_item", "alias": "load_alias", "triage": "load_triage"}
+            one = load.get(key[0])
+            where = (self._ledger_id, key[1]) if one else (self._ledger_id, *key)
+            found = next(iter(connection.execute(q(one or "load_fact"), where)), None)
+            gone = name.startswith("delete")
+            if (found is not None) if gone else (found is None or found[0] not in values):
+                return key
+        return keys[0]
+
+    def _put(self, name: str, key: Key, values: tuple[Any, ...]) -> None:
+        if name not in self._bindings:
+            self._bindings[name], self._keys[name] = [], []
+        self._bindings[name].append(values)
+        self._keys[name].append(key)
+
+    def _item(self, change: Change) -> None:
+        old, new, key, ledger = change.old, change.new, change.key, self._ledger_id
+        assert old is None or isinstance(old, Item)
+        assert new is None or isinstance(new, Item)
+        if new is None:
+            if old is not None:
+                self._put("delete_item", key, (ledger, key[1], old.version))
+        elif old is None:
+            self._put("insert_item", key, (ledger, key[1], *item_columns(new)))
+        else:
+            columns = item_columns(new)
+            where = (ledger, key[1], columns[0], old.version)
+            if _placed(old) == _placed(new):
+                self._put("touch_item", key, (*columns[9:], *where))
+            else:
+                self._put("update_item", key, (*columns[1:], *where))
+        same = old is not None and new is not None and old.dependencies is new.dependencies
+        if same and old is not None and new is not None and old.terminal == new.terminal:
+            return
+        was, now = edges_of(old), edges_of(new)
+        for edge in was - now:
+            self._put("delete_edge", key, (ledger, *edge))
+        for edge in now - was:
+            self._put("insert_edge", key, (ledger, *edge))
+
+    def _alias(self, change: Change) -> None:
+        old, new, key, ledger = change.old, change.new, change.key, self._ledger_id
+        if new is None:
+            if old is not None:
+                self._put("delete_alias", key, (ledger, key[1], old))
+        elif old is None:
+            self._put("insert_alias", key, (ledger, key[1], new))
+        else:
+            self._put("update_alias", key, (new, ledger, key[1], old))
+
+    def _triage(self, change: Change) -> None:
+        old, new, key, ledger = change.old, change.new, change.key, self._ledger_id
+        assert new is None or isinstance(new, Triage)
+        if new is None:
+            if old is not None:
+                self._put("delete_triage", key, (ledger, key[1], encode_fact(old)))
+        elif old is None:
+            self._put("insert_triage", key, (ledger, key[1], *triage_columns(new)))
+        else:
+            where = (ledger, key[1], encode_fact(old))
+            self._put("update_triage", key, (*triage_columns(new), *where))
+
+    def _fact(self, change: Change) -> None:
+        old, new, ledger = change.old, change.new, self._ledger_id
+        (kind, name), key = change.key, change.key
+        if new is None:
+            if old is not None:
+                where = (ledger, kind, name, version_of(old), encode_fact(old))
+                self._put("delete_fact", key, where)
+        elif old is None:
+            values = (ledger, kind, name, version_of(new), encode_fact(new))
+            self._put("insert_fact", key, values)
+        else:
+            where = (ledger, kind, name, version_of(old), encode_fact(old))
+            self._put("update_fact", key, (version_of(new), encode_fact(new), *where))
+
+
+def _placed(item: Item) -> tuple[Any, ...]:
+    """What the indexes of an item see, but its id and number, which never change."""
+    lease = item.lease
+    return (
+        item.status, item.work_class, item.tenant, item.rank, item.gate,
+        None if item.hold is None else item.hold.reason,
+        None if lease is None else (lease.fence, lease.expires_at, lease.actor),
+    )  # fmt: skip
+
+
+def write_changes(connection: apsw.Connection, ledger_id: str, changes: Iterable[Change]) -> None:
+    """Write changes, each key once."""
+    batch = Batch(ledger_id)
+    seen: set[Key] = set()
+    for change in changes:
+        if change.key in seen:
+            raise misuse.twice(change.key)
+        seen.add(change.key)
+        batch.add(change)
+    batch.run(connection)

@@ -1,0 +1,370 @@
+"""Transactions: one snapshot to read, or the one writer's.
+
+Each begins by reading the head, the clock's anchor and the epoch in one row, which also fixes the
+snapshot. A query inside a writer's transaction sees what that transaction wrote. Nothing here
+computes state: facts come and go as they are, events are encoded by the codec.
+
+A transaction is used by one thread, for a short time, and is of no use once it has ended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Final
+
+import apsw
+import msgspec
+
+from remit.core.events import EpochAdopted, Recorded
+from remit.core.facts import FACT_TYPES, Fact, Key
+from remit.core.refusals import Code
+from remit.ports import (
+    Blob,
+    Change,
+    ClockJump,
+    Difference,
+    Edge,
+    Head,
+    ItemQuery,
+    LedgerCorrupt,
+    RemitError,
+    StoredEvent,
+)
+from remit.stores import misuse
+from remit.stores.codec import columns_of, decode_fact, recorded_of
+from remit.stores.sqlite.clock import Anchor, Clock, Moment, jump
+from remit.stores.sqlite.listing import list_items
+from remit.stores.sqlite.queries import q
+from remit.stores.sqlite.rebuild import Rows, compare, replace
+from remit.stores.sqlite.rows import write_changes
+
+_BEYOND: Final = "\U0010ffff"
+_PLAIN: Final = tuple(k for k in FACT_TYPES if k not in ("item", "alias", "triage"))
+_FOUND: Final = tuple(k for k in _PLAIN if k not in ("counter", "count", "load", "ledger"))
+_ONE: Final = {"item": q("load_item"), "alias": q("load_alias"), "triage": q("load_triage")}
+_MANY: Final = {"item": q("load_items"), "alias": q("load_aliases"), "triage": q("load_triages")}
+_NAMES: Final = {"item": q("name_items"), "alias": q("name_aliases"), "triage": q("name_triage")}
+_SQL: Final = {
+    name: q(name)
+    for name in (
+        "state", "small", "load_fact", "load_facts", "ready", "dependents", "waiting", "unmet_of",
+        "due", "leased_before", "gated", "find_items", "find_aliases", "find_triage", "find_facts",
+        "name_facts", "triage", "triage_open", "stream", "events", "event", "command", "blob",
+        "append", "put_blob", "erase_blob", "keep_clock", "stored_blobs", "stream_version",
+    )
+}  # fmt: skip
+
+
+def _list(values: Iterable[Any]) -> str:
+    return msgspec.json.encode(list(values)).decode()
+
+
+def _fact(kind: str, body: Any) -> Any:
+    return body if kind == "alias" else decode_fact(kind, body)
+
+
+class SqliteRead:
+    """One snapshot of one ledger; see ``remit.ports.ReadTx`` for what each query answers."""
+
+    def __init__(self, connection: apsw.Connection, ledger_id: str, clock: Clock) -> None:
+        self._connection = connection
+        self._run = connection.execute
+        self._ledger_id = ledger_id
+        row = next(iter(self._run(_SQL["state"])), None)
+        if row is None or row[0] != ledger_id:
+            raise LedgerCorrupt(
+                f"cannot read {connection.filename}: found the state of"
+                f" {row[0] if row else 'no ledger'}, expected that of {ledger_id}",
+                "restore a backup with 'remit ledger restore'",
+            )
+        _, self.epoch, required, *anchor, seq, at = row
+        self.adoption_required = bool(required)
+        self.anchor = Anchor(*anchor)
+        self._clock = clock
+        self._head = Head(seq, at)
+        self._moment: Moment | None = None
+
+    @property
+    def moment(self) -> Moment:
+        """When this transaction happens: one reading of the clock for all of it."""
+        if self._moment is None:
+            self._moment = self._clock.moment(self.anchor)
+        return self._moment
+
+    def head(self) -> Head:
+        """The newest event."""
+        return self._head
+
+    def now(self) -> int:
+        """Ledger time of this transaction."""
+        return max(self.moment.ledger_us, self._head.time)
+
+    def load(self, keys: Iterable[Key]) -> dict[Key, Fact | None]:
+        """Facts by key."""
+        found: dict[Key, Fact | None] = dict.fromkeys(keys)
+        by_kind: dict[str, list[str]] = {}
+        for kind, name in found:
+            by_kind.setdefault(kind, []).append(name)
+        for kind, names in by_kind.items():
+            where = (self._ledger_id,) if kind in _ONE else (self._ledger_id, kind)
+            if len(names) <= 4:
+                one = _ONE.get(kind) or _SQL["load_fact"]
+                for name in names:
+                    for (body,) in self._run(one, (*where, name)):
+                        found[kind, name] = _fact(kind, body)
+            else:
+                many = _MANY.get(kind) or _SQL["load_facts"]
+                for name, body in self._run(many, (*where, _list(names))):
+                    found[kind, name] = _fact(kind, body)
+        return found
+
+    def small(self) -> dict[Key, Fact]:
+        """All counters, counts and lanes, and the ledger fact."""
+        return {
+            (kind, name): decode_fact(kind, body)
+            for kind, name, body in self._run(_SQL["small"], (self._ledger_id,))
+        }
+
+    def ready(self, lane: str, after: tuple[int, int] | None, limit: int) -> list[str]:
+        """Ids of ready items of a lane in lease order."""
+        start = after or (-(1 << 62), 0)
+        return self._ids("ready", lane, *start, limit)
+
+    def dependents(self, via: str, limit: int) -> list[Edge]:
+        """Edges of unfinished items that are judged by this item."""
+        rows = self._run(_SQL["dependents"], (self._ledger_id, via, limit))
+        return [Edge(*row) for row in rows]
+
+    def waiting(self, via: str, states: Sequence[str], limit: int) -> list[Edge]:
+        """Like ``dependents``, only edges that are not in one of the given states."""
+        rows = self._run(_SQL["waiting"], (self._ledger_id, via, _list(map(str, states)), limit))
+        return [Edge(*row) for row in rows]
+
+    def reaches(self, start: str, goal: str, limit: int) -> tuple[str, ...] | None:
+        """Shortest path along unmet edges, breadth first, looking at ``limit`` items at most."""
+        came: dict[str, str] = {start: ""}
+        level = [start]
+        while level:
+            following: list[str] = []
+            for item in level:
+                if item == goal:
+                    return _path(came, goal)
+                for (via,) in self._run(_SQL["unmet_of"], (self._ledger_id, item)):
+                    if via not in came and len(came) < limit:
+                        came[via] = item
+                        following.append(via)
+            level = following
+        return None
+
+    def due(self, now: int, limit: int) -> list[str]:
+        """Leased items whose lease has run out."""
+        return self._ids("due", now, limit)
+
+    def leased_before(self, fence: int, limit: int) -> list[str]:
+        """Leased items whose fence is below this one."""
+        return self._ids("leased_before", fence, limit)
+
+    def gated(self, gate: str, after: int, limit: int) -> list[str]:
+        """Draft items behind a gate."""
+        return self._ids("gated", gate, after, limit)
+
+    def items(self, query: ItemQuery) -> list[str]:
+        """Item ids that a listing wants."""
+        return list_items(self._connection, self._ledger_id, query)
+
+    def find(self, text: str, limit: int) -> list[Key]:
+        """Facts and aliases whose id starts with this text."""
+        bounds = (text, text + _BEYOND)
+        found: list[Key] = [("item", i) for i in self._ids("find_items", *bounds, limit)]
+        found += [("alias", i) for i in self._ids("find_aliases", *bounds, limit)]
+        found += [("triage", i) for i in self._ids("find_triage", *bounds, limit)]
+        for kind in _FOUND:
+            found += [(kind, i) for i in self._ids("find_facts", kind, *bounds, limit)]
+        return found[:limit]
+
+    def names(self, kind: str, after: str, limit: int) -> list[str]:
+        """Ids of facts of one kind, in order."""
+        if kind in _NAMES:
+            return [i for (i,) in self._run(_NAMES[kind], (self._ledger_id, after, limit))]
+        return self._ids("name_facts", kind, after, limit)
+
+    def triage(self, *, open_only: bool, limit: int) -> list[str]:
+        """Triage record ids, oldest first."""
+        return self._ids("triage_open" if open_only else "triage", limit)
+
+    def stream(self, stream: str, after: int, limit: int) -> list[Recorded]:
+        """Events of one stream by version."""
+        return self._events("stream", (self._ledger_id, stream, after, limit))
+
+    def events(self, after: int, limit: int) -> list[Recorded]:
+        """Events by seq."""
+        return self._events("events", (after, limit))
+
+    def at_seq(self, seqs: Iterable[int]) -> dict[int, Recorded]:
+        """Single events by seq."""
+        return {r.seq: r for seq in seqs for r in self._events("event", (seq,))}
+
+    def commands(self, ids: Iterable[str]) -> dict[str, list[Recorded]]:
+        """Events by the command id that they were written under."""
+        found = {i: self._events("command", (self._ledger_id, i)) for i in dict.fromkeys(ids)}
+        return {i: events for i, events in found.items() if events}
+
+    def blobs(self, digests: Iterable[str]) -> dict[str, bytes]:
+        """Bytes of blobs by hexadecimal digest."""
+        return {
+            digest: data
+            for digest in digests
+            for (data,) in self._run(_SQL["blob"], (self._ledger_id, bytes.fromhex(digest)))
+        }
+
+    def stored(self, after: int, limit: int) -> list[StoredEvent]:
+        """Events as stored."""
+        return [StoredEvent(*row) for row in self._run(_SQL["events"], (after, limit))]
+
+    def stored_blobs(self, after: bytes, limit: int) -> list[Blob | bytes]:
+        """Blobs as stored, by digest; an erased one is its digest alone."""
+        return [
+            digest if data is None else Blob(digest, salt, data)
+            for digest, salt, data in self._run(
+                _SQL["stored_blobs"], (self._ledger_id, after, limit)
+            )
+        ]
+
+    def compare_rows(self, rows: Rows) -> list[Difference]:
+        """Where the stored rows are not these."""
+        return compare(self._connection, self._ledger_id, rows)
+
+    def _ids(self, name: str, *parameters: Any) -> list[str]:
+        return [i for (i,) in self._run(_SQL[name], (self._ledger_id, *parameters))]
+
+    def _events(self, name: str, parameters: tuple[Any, ...]) -> list[Recorded]:
+        return [recorded_of(row) for row in self._run(_SQL[name], parameters)]
+
+
+def _path(came: dict[str, str], goal: str) -> tuple[str, ...]:
+    def back() -> Iterator[str]:
+        item = goal
+        while item:
+            yield item
+            item = came[item]
+
+    return tuple(back())[::-1]
+
+
+class SqliteWrite(SqliteRead):
+    """The one writer's transaction; see ``remit.ports.WriteTx``."""
+
+    def __init__(
+        self, connection: apsw.Connection, ledger_id: str, clock: Clock, epoch_known: int
+    ) -> None:
+        super().__init__(connection, ledger_id, clock)
+        self._epoch_known = max(epoch_known, self.epoch)
+        self._dirty = False
+        self._jumped = False
+        self.erased = False
+        self.adopted: int | None = None
+
+    def clock_jump(self) -> ClockJump | None:
+        """What a ``ClockJumped`` event has to record now."""
+        return None if self._jumped else jump(self.anchor, self.moment)
+
+    def put_blobs(self, blobs: Sequence[Blob]) -> None:
+        """Keep blobs; one that is there already is left as it is."""
+        self._dirty = True
+        self._connection.executemany(
+            _SQL["put_blob"], [(self._ledger_id, b.digest, b.salt, b.data) for b in blobs]
+        )
+
+    def erase_blobs(self, digests: Sequence[str]) -> None:
+        """Erase salt and bytes for good, in the file as well as in the table."""
+        self._dirty = self.erased = True
+        self._connection.execute("PRAGMA secure_delete = ON")
+        self._connection.executemany(
+            _SQL["erase_blob"], [(self._ledger_id, bytes.fromhex(d)) for d in digests]
+        )
+
+    def append(self, events: Sequence[Recorded]) -> None:
+        """Append events whose seq continues the head without a gap."""
+        rows = []
+        seq, time = self._head.seq, self._head.time
+        for event in events:
+            seq += 1
+            if event.seq != seq:
+                raise misuse.gap(event.seq, seq)
+            if event.at < time:
+                raise misuse.backwards(seq, event.at, time)
+            time = event.at
+            rows.append(columns_of(self._ledger_id, event))
+        if not rows:
+            return
+        self._dirty = True
+        try:
+            self._connection.executemany(_SQL["append"], rows)
+        except apsw.ConstraintError as error:
+            self._explain(events, error)
+        self._head = Head(seq, time)
+        for event in events:
+            self._note(event)
+
+    def write(self, changes: Sequence[Change]) -> None:
+        """Write rows, compare-and-set on what was loaded."""
+        self._dirty = True
+        write_changes(self._connection, self._ledger_id, changes)
+
+    def replace_rows(self, rows: Rows) -> None:
+        """Put freshly folded rows in the place of all that are there."""
+        self._dirty = True
+        replace(self._connection, self._ledger_id, rows)
+
+    def finish(self) -> bool:
+        """Keep the clock with what was written; False where nothing was."""
+        if not self._dirty:
+            return False
+        anchor, moment = self.anchor, self.moment
+        ledger_us = max(self.now(), anchor.ledger_us)
+        offset_us = moment.wall_us - ledger_us if self._jumped else anchor.offset_us
+        epoch = self.epoch if self.adopted is None else self.adopted
+        required = self.adoption_required and self.adopted is None
+        before = self._connection.total_changes()
+        self._run(
+            _SQL["keep_clock"],
+            (
+                moment.boot_id, moment.boot_us, ledger_us, offset_us, epoch, int(required),
+                self._ledger_id, anchor.ledger_us, self.epoch,
+            ),
+        )  # fmt: skip
+        if self._connection.total_changes() - before != 1:
+            raise misuse.mismatch(("store", "state"), "another clock", "the one that was read")
+        return True
+
+    def _note(self, event: Recorded) -> None:
+        kind = type(event.event).__name__
+        if kind == "ClockJumped":
+            self._jumped = True
+        elif isinstance(event.event, EpochAdopted):
+            epoch = event.event.epoch
+            if epoch <= self._epoch_known:
+                raise RemitError(
+                    f"cannot adopt {self._ledger_id}: found epoch {epoch}, expected one above"
+                    f" {self._epoch_known}",
+                    f"give --epoch-above {self._epoch_known}, or a higher one that you know of",
+                    {"epoch": epoch, "known": self._epoch_known},
+                    code=Code.EPOCH_TOO_LOW,
+                )
+            self.adopted = self._epoch_known = epoch
+
+    def _explain(self, events: Sequence[Recorded], error: apsw.Error) -> None:
+        """Name the event whose stream version does not fit, or pass the error on."""
+        versions: dict[str, int] = {}
+        last = self._head.seq
+        for event in events:
+            if event.stream not in versions:
+                where = (self._ledger_id, event.stream, last)
+                rows = self._run(_SQL["stream_version"], where)
+                versions[event.stream] = next(rows)[0]
+            versions[event.stream] += 1
+            if event.version != versions[event.stream]:
+                raise misuse.stream_gap(
+                    event.stream, event.version, versions[event.stream]
+                ) from error
+        raise error
