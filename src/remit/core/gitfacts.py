@@ -17,7 +17,6 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from types import MappingProxyType
 
 _FULL_SHA = re.compile(r"(?:[0-9a-f]{40}|[0-9a-f]{64})\Z")
 _BRANCH = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+@-]*(?:/[A-Za-z0-9_][A-Za-z0-9_.+@-]*)*\Z")
@@ -59,9 +58,6 @@ class RepositoryCode(StrEnum):
     CHECKOUT_FAILED = "CHECKOUT_FAILED"
 
 
-_NO_DETAILS: Mapping[str, str] = MappingProxyType({})
-
-
 @dataclass(frozen=True, slots=True)
 class RepositoryRefusal:
     """A repository operation that could not say what it was asked, as a value.
@@ -74,7 +70,7 @@ class RepositoryRefusal:
     code: RepositoryCode
     message: str
     hint: str
-    details: Mapping[str, str] = field(default=_NO_DETAILS, hash=False)
+    details: Mapping[str, str] = field(default_factory=dict, hash=False)
 
 
 @dataclass(frozen=True, slots=True)

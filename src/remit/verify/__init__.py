@@ -1,0 +1,13 @@
+"""Verification: run rows at the shipped commit and at the base, and compare artifacts."""
+
+from remit.verify.artifact import ArtifactVerdict, judge_artifacts, verify_artifacts
+from remit.verify.verifier import CheckoutSource, RowVerification, verify_rows
+
+__all__ = [
+    "ArtifactVerdict",
+    "CheckoutSource",
+    "RowVerification",
+    "judge_artifacts",
+    "verify_artifacts",
+    "verify_rows",
+]
