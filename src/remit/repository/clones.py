@@ -141,8 +141,14 @@ def _in_order(
 
 
 def _as(refusal: RepositoryRefusal, code: RepositoryCode) -> RepositoryRefusal:
-    """Name a plain failure of git by what it was for; a known cause keeps its own code."""
-    if refusal.code is not RepositoryCode.GIT_FAILED:
+    """Name a failure of git by what it was for; a cause on the host's side keeps its own code.
+
+    A damaged object met while taking over is the guest's, so it is no damage of the host's.
+    """
+    blamed = {RepositoryCode.GIT_FAILED}
+    if code is RepositoryCode.TAKEOVER_FAILED:
+        blamed |= {RepositoryCode.REPOSITORY_CORRUPT, RepositoryCode.REPOSITORY_MISSING}
+    if refusal.code not in blamed:
         return refusal
     return RepositoryRefusal(code, refusal.message, refusal.hint, refusal.details)
 
