@@ -70,7 +70,7 @@ SELECT digest, salt, data FROM blobs
 -- name: small
 -- What every decision may need, in one pass over one range of the primary key for each kind.
 SELECT kind, id, body FROM fact_rows
- WHERE ledger_id = ? AND kind IN ('counter', 'count', 'lane', 'ledger');
+ WHERE ledger_id = ? AND kind IN ('counter', 'count', 'ledger');
 
 -- name: load_item
 SELECT state FROM item_rows WHERE ledger_id = ? AND id = ?;
@@ -91,6 +91,12 @@ SELECT body FROM triage_rows WHERE ledger_id = ? AND id = ?;
 -- name: load_triages
 SELECT id, body FROM triage_rows WHERE ledger_id = ? AND id IN (SELECT value FROM json_each(?));
 
+-- name: load_lane
+SELECT body FROM lane_rows WHERE ledger_id = ? AND id = ?;
+
+-- name: load_lanes
+SELECT id, body FROM lane_rows WHERE ledger_id = ? AND id IN (SELECT value FROM json_each(?));
+
 -- name: load_fact
 SELECT body FROM fact_rows WHERE ledger_id = ? AND kind = ? AND id = ?;
 
@@ -106,12 +112,19 @@ SELECT id FROM item_rows
 -- name: dependents
 SELECT dependent, target, kind, state FROM edge_rows
  WHERE ledger_id = ? AND via = ?
- ORDER BY dependent, target, kind, state LIMIT ?;
+ ORDER BY kind, state, dependent, target LIMIT ?;
 
 -- name: waiting
+-- The states that are looked for are given, since the index finds equals and not others.
 SELECT dependent, target, kind, state FROM edge_rows
- WHERE ledger_id = ? AND via = ? AND state NOT IN (SELECT value FROM json_each(?))
- ORDER BY dependent, target, kind, state LIMIT ?;
+ WHERE ledger_id = ? AND via = ? AND kind = ? AND state IN (SELECT value FROM json_each(?))
+ ORDER BY state, dependent, target LIMIT ?;
+
+-- name: children
+SELECT child FROM child_rows WHERE ledger_id = ? AND parent = ? ORDER BY child LIMIT ?;
+
+-- name: lanes
+SELECT id FROM lane_rows WHERE ledger_id = ? AND ready > 0 ORDER BY passed, id LIMIT ?;
 
 -- name: unmet_of
 -- One step of the search for a cycle: where an item's unmet edges lead.
@@ -193,6 +206,9 @@ SELECT alias FROM alias_rows WHERE ledger_id = ? AND alias > ? ORDER BY alias LI
 -- name: name_triage
 SELECT id FROM triage_rows WHERE ledger_id = ? AND id > ? ORDER BY id LIMIT ?;
 
+-- name: name_lanes
+SELECT id FROM lane_rows WHERE ledger_id = ? AND id > ? ORDER BY id LIMIT ?;
+
 -- name: name_facts
 SELECT id FROM fact_rows WHERE ledger_id = ? AND kind = ? AND id > ? ORDER BY id LIMIT ?;
 
@@ -224,11 +240,27 @@ UPDATE item_rows SET unmet = ?, version = ?, state = ?
 DELETE FROM item_rows WHERE ledger_id = ? AND id = ? AND version = ?;
 
 -- name: insert_edge
-INSERT INTO edge_rows (ledger_id, via, dependent, target, kind, state) VALUES (?, ?, ?, ?, ?, ?);
+INSERT INTO edge_rows (ledger_id, via, kind, state, dependent, target) VALUES (?, ?, ?, ?, ?, ?);
 
 -- name: delete_edge
 DELETE FROM edge_rows
- WHERE ledger_id = ? AND via = ? AND dependent = ? AND target = ? AND kind = ? AND state = ?;
+ WHERE ledger_id = ? AND via = ? AND kind = ? AND state = ? AND dependent = ? AND target = ?;
+
+-- name: insert_child
+INSERT INTO child_rows (ledger_id, parent, child) VALUES (?, ?, ?);
+
+-- name: delete_child
+DELETE FROM child_rows WHERE ledger_id = ? AND parent = ? AND child = ?;
+
+-- name: insert_lane
+INSERT INTO lane_rows (ledger_id, id, passed, ready, body) VALUES (?, ?, ?, ?, ?);
+
+-- name: update_lane
+-- A lane has no version of its own either.
+UPDATE lane_rows SET passed = ?, ready = ?, body = ? WHERE ledger_id = ? AND id = ? AND body = ?;
+
+-- name: delete_lane
+DELETE FROM lane_rows WHERE ledger_id = ? AND id = ? AND body = ?;
 
 -- name: insert_alias
 INSERT INTO alias_rows (ledger_id, alias, item) VALUES (?, ?, ?);
@@ -268,8 +300,14 @@ SELECT id, number, status, lane, rank, gate, hold_reason, lease_fence, lease_exp
   FROM item_rows WHERE ledger_id = ? ORDER BY id;
 
 -- name: all_edges
-SELECT via, dependent, target, kind, state FROM edge_rows
- WHERE ledger_id = ? ORDER BY via, dependent, target, kind, state;
+SELECT via, kind, state, dependent, target FROM edge_rows
+ WHERE ledger_id = ? ORDER BY via, kind, state, dependent, target;
+
+-- name: all_children
+SELECT parent, child FROM child_rows WHERE ledger_id = ? ORDER BY parent, child;
+
+-- name: all_lanes
+SELECT id, passed, ready, body FROM lane_rows WHERE ledger_id = ? ORDER BY id;
 
 -- name: all_aliases
 SELECT alias, item FROM alias_rows WHERE ledger_id = ? ORDER BY alias;
@@ -285,6 +323,12 @@ DELETE FROM item_rows;
 
 -- name: clear_edges
 DELETE FROM edge_rows;
+
+-- name: clear_children
+DELETE FROM child_rows;
+
+-- name: clear_lanes
+DELETE FROM lane_rows;
 
 -- name: clear_aliases
 DELETE FROM alias_rows;

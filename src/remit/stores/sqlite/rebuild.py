@@ -14,30 +14,36 @@ from typing import Any, Final
 
 import apsw
 
-from remit.core.facts import Fact, Item, Key, Triage
+from remit.core.facts import Fact, Item, Key, Lane, Triage
 from remit.ports import Difference
 from remit.stores.codec import encode_fact
 from remit.stores.sqlite.queries import q
-from remit.stores.sqlite.rows import edges_of, item_columns, triage_columns, version_of
+from remit.stores.sqlite.rows import (
+    children_of,
+    edges_of,
+    item_columns,
+    lane_columns,
+    triage_columns,
+    version_of,
+)
 
 LIMIT: Final = 100
 """How many differences are named."""
 
-_TABLES: Final = ("item_rows", "edge_rows", "alias_rows", "triage_rows", "fact_rows")
-_ALL: Final = dict(
-    zip(_TABLES, map(q, ("all_items", "all_edges", "all_aliases", "all_triage", "all_facts")),
-        strict=True)
-)  # fmt: skip
-_KEY_COLUMNS: Final = {
-    "item_rows": 1, "edge_rows": 5, "alias_rows": 1, "triage_rows": 1, "fact_rows": 2,
-}  # fmt: skip
-_INSERT: Final = dict(
-    zip(_TABLES, map(q, ("insert_item", "insert_edge", "insert_alias", "insert_triage",
-                         "insert_fact")), strict=True)
-)  # fmt: skip
-_CLEAR: Final = tuple(
-    map(q, ("clear_items", "clear_edges", "clear_aliases", "clear_triage", "clear_facts"))
-)
+_TABLES: Final = {
+    "item_rows": ("items", "item", 1),
+    "edge_rows": ("edges", "edge", 5),
+    "child_rows": ("children", "child", 2),
+    "alias_rows": ("aliases", "alias", 1),
+    "triage_rows": ("triage", "triage", 1),
+    "lane_rows": ("lanes", "lane", 1),
+    "fact_rows": ("facts", "fact", 2),
+}
+"""Table -> how the statements name many and one of its rows, and how many columns are its key."""
+
+_ALL: Final = {table: q(f"all_{many}") for table, (many, _, _) in _TABLES.items()}
+_CLEAR: Final = {table: q(f"clear_{many}") for table, (many, _, _) in _TABLES.items()}
+_INSERT: Final = {table: q(f"insert_{one}") for table, (_, one, _) in _TABLES.items()}
 
 Rows = dict[str, dict[tuple[Any, ...], Fact | None]]
 """Table -> key columns -> the fact whose row it is; None where the key is the whole row."""
@@ -50,8 +56,11 @@ def expected(facts: Iterable[tuple[Key, Fact]]) -> Rows:
         if isinstance(fact, Item):
             rows["item_rows"][(key[1],)] = fact
             rows["edge_rows"].update(dict.fromkeys(edges_of(fact)))
+            rows["child_rows"].update(dict.fromkeys(children_of(fact)))
         elif isinstance(fact, Triage):
             rows["triage_rows"][(key[1],)] = fact
+        elif isinstance(fact, Lane):
+            rows["lane_rows"][(key[1],)] = fact
         elif key[0] == "alias":
             rows["alias_rows"][(key[1],)] = fact
         else:
@@ -65,6 +74,8 @@ def row_of(table: str, key: tuple[Any, ...], fact: Fact | None) -> tuple[Any, ..
         return (*key, *item_columns(fact))
     if isinstance(fact, Triage):
         return (*key, *triage_columns(fact))
+    if isinstance(fact, Lane):
+        return (*key, *lane_columns(fact))
     if fact is None:
         return key
     return (*key, fact) if table == "alias_rows" else (*key, version_of(fact), encode_fact(fact))
@@ -77,7 +88,7 @@ def compare(connection: apsw.Connection, ledger_id: str, rows: Rows) -> list[Dif
 
 def _differences(connection: apsw.Connection, ledger_id: str, rows: Rows) -> Iterator[Difference]:
     for table in _TABLES:
-        wanted, width = rows[table], _KEY_COLUMNS[table]
+        wanted, width = rows[table], _TABLES[table][2]
         met: set[tuple[Any, ...]] = set()
         for found in connection.execute(_ALL[table], (ledger_id,)):
             key = found[:width]
@@ -107,7 +118,7 @@ def _text(row: tuple[Any, ...]) -> str:
 
 def replace(connection: apsw.Connection, ledger_id: str, rows: Rows) -> None:
     """Empty the tables and write the facts' rows."""
-    for statement in _CLEAR:
+    for statement in _CLEAR.values():
         connection.execute(statement)
     for table in _TABLES:
         values = ((ledger_id, *row_of(table, key, fact)) for key, fact in sorted_rows(rows[table]))

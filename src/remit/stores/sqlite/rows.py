@@ -15,21 +15,23 @@ from typing import Any, Final
 
 import apsw
 
-from remit.core.facts import Fact, Item, Key, Triage
+from remit.core.facts import DependencyKind, Fact, Item, Key, Lane, Triage
 from remit.ports import Change
 from remit.stores import misuse
 from remit.stores.codec import encode_fact
 from remit.stores.sqlite.queries import q
 
-Edges = frozenset[tuple[str, str, str, str, str]]
-"""Edges as (via, dependent, target, kind, state)."""
+Edges = frozenset[tuple[str, ...]]
+"""Edges as (via, kind, state, dependent, target), or children as (parent, child)."""
 
 _NONE: Final[Edges] = frozenset()
 
 _ORDER: Final = (
-    "delete_edge", "delete_item", "delete_alias", "delete_triage", "delete_fact",
-    "update_item", "touch_item", "update_alias", "update_triage", "update_fact",
-    "insert_item", "insert_edge", "insert_alias", "insert_triage", "insert_fact",
+    "delete_edge", "delete_child", "delete_item", "delete_alias", "delete_triage", "delete_lane",
+    "delete_fact",
+    "update_item", "touch_item", "update_alias", "update_triage", "update_lane", "update_fact",
+    "insert_item", "insert_edge", "insert_child", "insert_alias", "insert_triage", "insert_lane",
+    "insert_fact",
 )  # fmt: skip
 _SQL: Final = {name: q(name) for name in _ORDER}
 
@@ -52,6 +54,11 @@ def triage_columns(record: Triage) -> tuple[Any, ...]:
     return (record.item, record.kind, int(record.open), record.opened_seq, encode_fact(record))
 
 
+def lane_columns(lane: Lane) -> tuple[Any, ...]:
+    """The columns of a lane from ``passed`` on."""
+    return (lane.passed, lane.ready, encode_fact(lane))
+
+
 def version_of(fact: Fact) -> int:
     """A fact's own version, 0 where it has none."""
     return getattr(fact, "version", 0)
@@ -62,8 +69,17 @@ def edges_of(item: Item | None) -> Edges:
     if item is None or item.terminal or not item.dependencies:
         return _NONE
     return frozenset(
-        (edge.via, item.id, edge.target, str(edge.kind), str(edge.state))
+        (edge.via, str(edge.kind), str(edge.state), item.id, edge.target)
         for edge in item.dependencies
+    )
+
+
+def children_of(item: Item | None) -> Edges:
+    """The pairs of parent and child that an item is the child in, finished or not."""
+    if item is None or not item.dependencies:
+        return _NONE
+    return frozenset(
+        (edge.via, item.id) for edge in item.dependencies if edge.kind is DependencyKind.PARENT
     )
 
 
@@ -83,7 +99,9 @@ class Batch:
         elif kind == "alias":
             self._alias(change)
         elif kind == "triage":
-            self._triage(change)
+            self._bodied(change, "triage")
+        elif kind == "lane":
+            self._bodied(change, "lane")
         else:
             self._fact(change)
 
@@ -114,7 +132,7 @@ class Batch:
         """Which change of a batch met no row: its row does not hold what the change wrote."""
         keys = self._keys[name]
         for key, values in zip(keys, bindings, strict=True):
-            load = {"item": "load_item", "alias": "load_alias", "triage": "load_triage"}
+            load = {k: f"load_{k}" for k in ("item", "alias", "triage", "lane")}
             one = load.get(key[0])
             where = (self._ledger_id, key[1]) if one else (self._ledger_id, *key)
             found = next(iter(connection.execute(q(one or "load_fact"), where)), None)
@@ -148,11 +166,12 @@ class Batch:
         same = old is not None and new is not None and old.dependencies is new.dependencies
         if same and old is not None and new is not None and old.terminal == new.terminal:
             return
-        was, now = edges_of(old), edges_of(new)
-        for edge in was - now:
-            self._put("delete_edge", key, (ledger, *edge))
-        for edge in now - was:
-            self._put("insert_edge", key, (ledger, *edge))
+        for table, of in (("edge", edges_of), ("child", children_of)):
+            was, now = of(old), of(new)
+            for edge in sorted(was - now):
+                self._put(f"delete_{table}", key, (ledger, *edge))
+            for edge in sorted(now - was):
+                self._put(f"insert_{table}", key, (ledger, *edge))
 
     def _alias(self, change: Change) -> None:
         old, new, key, ledger = change.old, change.new, change.key, self._ledger_id
@@ -164,17 +183,17 @@ class Batch:
         else:
             self._put("update_alias", key, (new, ledger, key[1], old))
 
-    def _triage(self, change: Change) -> None:
+    def _bodied(self, change: Change, table: str) -> None:
+        """A kind with a table of its own and no version: the bytes that were loaded stand for it."""
         old, new, key, ledger = change.old, change.new, change.key, self._ledger_id
-        assert new is None or isinstance(new, Triage)
         if new is None:
             if old is not None:
-                self._put("delete_triage", key, (ledger, key[1], encode_fact(old)))
+                self._put(f"delete_{table}", key, (ledger, key[1], encode_fact(old)))
         elif old is None:
-            self._put("insert_triage", key, (ledger, key[1], *triage_columns(new)))
+            self._put(f"insert_{table}", key, (ledger, key[1], *_columns(new)))
         else:
             where = (ledger, key[1], encode_fact(old))
-            self._put("update_triage", key, (*triage_columns(new), *where))
+            self._put(f"update_{table}", key, (*_columns(new), *where))
 
     def _fact(self, change: Change) -> None:
         old, new, ledger = change.old, change.new, self._ledger_id
@@ -189,6 +208,13 @@ class Batch:
         else:
             where = (ledger, kind, name, version_of(old), encode_fact(old))
             self._put("update_fact", key, (version_of(new), encode_fact(new), *where))
+
+
+def _columns(fact: Fact) -> tuple[Any, ...]:
+    if isinstance(fact, Triage):
+        return triage_columns(fact)
+    assert isinstance(fact, Lane)
+    return lane_columns(fact)
 
 
 def _placed(item: Item) -> tuple[Any, ...]:

@@ -9,14 +9,14 @@ A transaction is used by one thread, for a short time, and is of no use once it 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 import apsw
 import msgspec
 
 from remit.core.events import EpochAdopted, Recorded
-from remit.core.facts import FACT_TYPES, Fact, Key
+from remit.core.facts import FACT_TYPES, EdgeState, Fact, Key
 from remit.core.refusals import Code
 from remit.ports import (
     Blob,
@@ -32,6 +32,7 @@ from remit.ports import (
 )
 from remit.stores import misuse
 from remit.stores.codec import columns_of, decode_fact, recorded_of
+from remit.stores.paths import shortest_path
 from remit.stores.sqlite.clock import Anchor, Clock, Moment, jump
 from remit.stores.sqlite.listing import list_items
 from remit.stores.sqlite.queries import q
@@ -39,15 +40,19 @@ from remit.stores.sqlite.rebuild import Rows, compare, replace
 from remit.stores.sqlite.rows import write_changes
 
 _BEYOND: Final = "\U0010ffff"
-_PLAIN: Final = tuple(k for k in FACT_TYPES if k not in ("item", "alias", "triage"))
+_PLAIN: Final = tuple(k for k in FACT_TYPES if k not in ("item", "alias", "triage", "lane"))
 _FOUND: Final = tuple(k for k in _PLAIN if k not in ("counter", "count", "load", "ledger"))
-_ONE: Final = {"item": q("load_item"), "alias": q("load_alias"), "triage": q("load_triage")}
-_MANY: Final = {"item": q("load_items"), "alias": q("load_aliases"), "triage": q("load_triages")}
-_NAMES: Final = {"item": q("name_items"), "alias": q("name_aliases"), "triage": q("name_triage")}
+_MANY_OF: Final = {"item": "items", "alias": "aliases", "triage": "triages", "lane": "lanes"}
+_ONE: Final = {kind: q(f"load_{kind}") for kind in _MANY_OF}
+_MANY: Final = {kind: q(f"load_{many}") for kind, many in _MANY_OF.items()}
+_NAMES: Final = {
+    "item": q("name_items"), "alias": q("name_aliases"), "triage": q("name_triage"),
+    "lane": q("name_lanes"),
+}  # fmt: skip
 _SQL: Final = {
     name: q(name)
     for name in (
-        "state", "small", "load_fact", "load_facts", "ready", "dependents", "waiting", "unmet_of",
+        "state", "small", "load_fact", "load_facts", "ready", "dependents", "waiting", "unmet_of", "children", "lanes",
         "due", "leased_before", "gated", "find_items", "find_aliases", "find_triage", "find_facts",
         "name_facts", "triage", "triage_open", "stream", "events", "event", "command", "blob",
         "append", "put_blob", "erase_blob", "keep_clock", "stored_blobs", "stream_version",
@@ -77,7 +82,8 @@ class SqliteRead:
                 f" {row[0] if row else 'no ledger'}, expected that of {ledger_id}",
                 "restore a backup with 'remit ledger restore'",
             )
-        _, self.epoch, required, *anchor, seq, at = row
+        _, epoch, required, *anchor, seq, at = row
+        self.epoch: int = epoch
         self.adoption_required = bool(required)
         self.anchor = Anchor(*anchor)
         self._clock = clock
@@ -119,7 +125,7 @@ class SqliteRead:
         return found
 
     def small(self) -> dict[Key, Fact]:
-        """All counters, counts and lanes, and the ledger fact."""
+        """All counters and counts, and the ledger fact."""
         return {
             (kind, name): decode_fact(kind, body)
             for kind, name, body in self._run(_SQL["small"], (self._ledger_id,))
@@ -135,26 +141,23 @@ class SqliteRead:
         rows = self._run(_SQL["dependents"], (self._ledger_id, via, limit))
         return [Edge(*row) for row in rows]
 
-    def waiting(self, via: str, states: Sequence[str], limit: int) -> list[Edge]:
-        """Like ``dependents``, only edges that are not in one of the given states."""
-        rows = self._run(_SQL["waiting"], (self._ledger_id, via, _list(map(str, states)), limit))
+    def waiting(self, via: str, kind: str, state: str, limit: int) -> list[Edge]:
+        """Like ``dependents``, only edges of this kind whose state is another one."""
+        others = _list(str(other) for other in EdgeState if other != state)
+        rows = self._run(_SQL["waiting"], (self._ledger_id, via, str(kind), others, limit))
         return [Edge(*row) for row in rows]
 
+    def children(self, parent: str, limit: int) -> list[str]:
+        """Items, finished ones too, with a parent-child edge that is judged by ``parent``."""
+        return self._ids("children", parent, limit)
+
+    def lanes(self, limit: int) -> list[str]:
+        """Ids of lanes that have something ready, the next in turn first."""
+        return self._ids("lanes", limit)
+
     def reaches(self, start: str, goal: str, limit: int) -> tuple[str, ...] | None:
-        """Shortest path along unmet edges, breadth first, looking at ``limit`` items at most."""
-        came: dict[str, str] = {start: ""}
-        level = [start]
-        while level:
-            following: list[str] = []
-            for item in level:
-                if item == goal:
-                    return _path(came, goal)
-                for (via,) in self._run(_SQL["unmet_of"], (self._ledger_id, item)):
-                    if via not in came and len(came) < limit:
-                        came[via] = item
-                        following.append(via)
-            level = following
-        return None
+        """Shortest path along unmet edges, breadth first; empty past ``limit`` items."""
+        return shortest_path(start, goal, limit, lambda item: self._ids("unmet_of", item))
 
     def due(self, now: int, limit: int) -> list[str]:
         """Leased items whose lease has run out."""
@@ -239,16 +242,6 @@ class SqliteRead:
 
     def _events(self, name: str, parameters: tuple[Any, ...]) -> list[Recorded]:
         return [recorded_of(row) for row in self._run(_SQL[name], parameters)]
-
-
-def _path(came: dict[str, str], goal: str) -> tuple[str, ...]:
-    def back() -> Iterator[str]:
-        item = goal
-        while item:
-            yield item
-            item = came[item]
-
-    return tuple(back())[::-1]
 
 
 class SqliteWrite(SqliteRead):

@@ -156,19 +156,28 @@ CREATE INDEX item_rows_held ON item_rows (ledger_id, hold_reason, number, id)
   WHERE status = 'held';
 
 -- Dependency edges of items that are not finished, by the item that each is judged by. Derived
--- from the dependent's own fact.
+-- from the dependent's own fact. The key's order serves news: an item's edges of one kind that do
+-- not know of its new state yet.
 CREATE TABLE edge_rows (
   ledger_id TEXT NOT NULL,
   via TEXT NOT NULL,
-  dependent TEXT NOT NULL,
-  target TEXT NOT NULL,
   kind TEXT NOT NULL CHECK (kind IN ('blocks', 'parent-child', 'conditional-blocks', 'waits-for',
     'waits-for-child')),
   state TEXT NOT NULL CHECK (state IN ('unmet', 'met', 'dead')),
-  PRIMARY KEY (ledger_id, via, dependent, target, kind, state)
+  dependent TEXT NOT NULL,
+  target TEXT NOT NULL,
+  PRIMARY KEY (ledger_id, via, kind, state, dependent, target)
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX edge_rows_by_dependent ON edge_rows (ledger_id, dependent, state, via);
+
+-- Children of a parent, finished ones too. Derived from the child's own fact.
+CREATE TABLE child_rows (
+  ledger_id TEXT NOT NULL,
+  parent TEXT NOT NULL,
+  child TEXT NOT NULL,
+  PRIMARY KEY (ledger_id, parent, child)
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE alias_rows (
   ledger_id TEXT NOT NULL,
@@ -191,10 +200,21 @@ CREATE TABLE triage_rows (
 CREATE INDEX triage_rows_in_order ON triage_rows (ledger_id, opened_seq, id);
 CREATE INDEX triage_rows_open ON triage_rows (ledger_id, opened_seq, id) WHERE open = 1;
 
+CREATE TABLE lane_rows (
+  ledger_id TEXT NOT NULL,
+  id TEXT NOT NULL CHECK (id <> ''),
+  passed INTEGER NOT NULL CHECK (passed >= 0),
+  ready INTEGER NOT NULL CHECK (ready >= 0),
+  body BLOB NOT NULL,
+  PRIMARY KEY (ledger_id, id)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX lane_rows_in_turn ON lane_rows (ledger_id, passed, id) WHERE ready > 0;
+
 -- Every other kind of fact. `version` is that of the fact, 0 where it has none.
 CREATE TABLE fact_rows (
   ledger_id TEXT NOT NULL,
-  kind TEXT NOT NULL CHECK (kind NOT IN ('', 'item', 'alias', 'triage')),
+  kind TEXT NOT NULL CHECK (kind NOT IN ('', 'item', 'alias', 'triage', 'lane')),
   id TEXT NOT NULL CHECK (id <> ''),
   version INTEGER NOT NULL CHECK (version >= 0),
   body BLOB NOT NULL,
