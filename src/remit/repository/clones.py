@@ -292,7 +292,7 @@ def clean_checkout(host: Host, sha: str, directory: Path) -> CheckoutMade | Repo
         remove_tree(directory)
         return refusal
     shown = host.git.run(
-        ["rev-parse", "--verify", "HEAD", "HEAD^{tree}"],
+        ["rev-parse", "HEAD", "HEAD^{tree}"],
         cwd=directory,
         operation=operation,
         git_dir=directory / ".git",

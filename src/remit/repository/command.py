@@ -49,6 +49,7 @@ _OVERRIDES = (
     "gc.auto=0",
     "maintenance.auto=false",
     "submodule.recurse=false",
+    "advice.graftFileDeprecated=false",
 )
 _CORRUPT = (
     r"bad object|object file .* is empty|corrupt|bad (tree|config|signature)|unable to read"
