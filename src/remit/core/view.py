@@ -139,6 +139,11 @@ class Draft:
         """Items that this decision has changed, in order."""
         return [name for kind, name in self.delta if kind == "item"]
 
+    def open(self, kind: str, name: str, event: Event, by: str = "") -> Recorded:
+        """Add the first event of something whose id is the ledger's next, so it cannot exist yet."""
+        self.delta[kind, name] = None
+        return self.emit(kind, name, event, by)
+
     def emit(self, kind: str, name: str, event: Event, by: str = "") -> Recorded:
         """Add an event, by the asking actor or a built-in service, and fold it at once."""
         ask = self.ask

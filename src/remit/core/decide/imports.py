@@ -36,7 +36,7 @@ def _start(draft: Draft, cmd: c.StartImport) -> Refused | None:
     run = f"I-{draft.counter('import') + 1}"
     objective = f"Finish the backlog imported from {cmd.name}"[:4_000]
     goal = draft_goal(draft, objective, f"import:{cmd.format}:{cmd.digest}")
-    draft.emit("import", run, ImportStarted(cmd.format, cmd.name, cmd.digest, goal))
+    draft.open("import", run, ImportStarted(cmd.format, cmd.name, cmd.digest, goal))
     return None
 
 
@@ -65,7 +65,7 @@ def _import(draft: Draft, cmd: c.ImportItem) -> Refused | None:
     item_id = f"W-{draft.counter('work-item') + 1}"
     requirement = f"R-{draft.counter('requirement') + 1}"
     drafted = RequirementDrafted(f"{run.goal}@1", item_id, "", cmd.text_ref, ambiguous=True)
-    draft.emit("requirement", requirement, drafted)
+    draft.open("requirement", requirement, drafted)
     event = e.ItemImported(
         cmd.import_id,
         cmd.row,
@@ -89,7 +89,7 @@ def _import(draft: Draft, cmd: c.ImportItem) -> Refused | None:
         cmd.closed_at,
         cmd.notices,
     )
-    draft.emit("item", item_id, event)
+    draft.open("item", item_id, event)
     resolve_alias(draft, cmd.alias)
     return None
 
