@@ -2,7 +2,7 @@
 
 Pass 1, `scan`, learns what no single row can tell: which ids exist and how they stand, which edges
 lead nowhere, which rows repeat an id, where the cycles are. It keeps ids and edges, at most some
-250 bytes a row, and no text. Pass 2, `rows`, streams every row of the same file in order as a
+200 bytes a row, and no text. Pass 2, `rows`, streams every row of the same file in order as a
 `BacklogRow` or a `Quarantined`, with all its notices, one at a time: a file of any size passes
 through. Both decode a row by the same function, so they agree about which rows exist; and pass 2
 refuses with INPUT_CHANGED as soon as the file is not the one that was scanned.
@@ -33,8 +33,8 @@ from remit.exchange.backlog import (
     EdgeKind,
     Notice,
     NoticeCode,
-    Quarantined,
     QuarantineCode,
+    Quarantined,
     Standing,
     bounded,
     clean_title,

@@ -90,8 +90,23 @@ EDGE_KINDS = {
     "waits-for": EdgeKind.WAITS_FOR,
 }
 KNOWN_LINKS = frozenset(
-    """related relates-to discovered-from replies-to duplicates supersedes tracks until caused-by
-    validates authored-by assigned-to approved-by attests delegated-from""".split()
+    [
+        "related",
+        "relates-to",
+        "discovered-from",
+        "replies-to",
+        "duplicates",
+        "supersedes",
+        "tracks",
+        "until",
+        "caused-by",
+        "validates",
+        "authored-by",
+        "assigned-to",
+        "approved-by",
+        "attests",
+        "delegated-from",
+    ]
 )
 
 _DECODE = msgspec.json.Decoder(WireRow).decode
@@ -122,7 +137,7 @@ def decode(line: bytes) -> WireRow | Fault:
     try:
         row = _DECODE(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        return _diagnose(line, error)
+        return _diagnose(line.rstrip(b"\r\n"), error)
     if not line.isascii():
         fault = _not_utf8(line)
         if fault is not None:

@@ -46,7 +46,7 @@ class InputCode(StrEnum):
     UTF_16 = "UTF_16"
 
 
-class InputProblem(Exception):
+class InputProblem(Exception):  # noqa: N818 - it says what the input is
     """The input as a whole cannot be read.
 
     `code` is stable; `what` says what was found, `where` is the path as given, and `hint` says

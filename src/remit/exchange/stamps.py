@@ -12,7 +12,7 @@ have one, and is kept as the last microsecond before it, so that order survives.
 from __future__ import annotations
 
 import re
-from datetime import datetime
+from datetime import UTC, datetime
 
 from remit.exchange.backlog import NoticeCode
 
@@ -23,7 +23,7 @@ _RFC3339 = re.compile(
     r"([0-9]{4}-[0-9]{2}-[0-9]{2})[Tt ]([0-9]{2}:[0-9]{2}:)([0-9]{2})(?:\.([0-9]+))?"
     r"(?:[Zz]|([+-])([01][0-9]|2[0-3]):([0-5][0-9]))"
 )
-_EPOCH = datetime(1970, 1, 1)
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _DAY_S = 86_400
 
 
@@ -39,7 +39,7 @@ def parse_stamp(text: str) -> tuple[int | None, NoticeCode | None]:
     day, clock, second, fraction, sign, hours, minutes = match.groups()
     leap = second == "60"
     try:
-        local = datetime.fromisoformat(f"{day}T{clock}{'59' if leap else second}")
+        local = datetime.fromisoformat(f"{day}T{clock}{'59' if leap else second}+00:00")
     except ValueError:
         return None, NoticeCode.BAD_DATE
     span = local - _EPOCH
