@@ -117,11 +117,13 @@ def test_a_row_that_cannot_be_imported_says_why(
     tmp_path: Path, line: str | bytes, code: QuarantineCode, reason: str
 ) -> None:
     before, broken, after = outcomes(tmp_path, row(id="before"), line, row(id="after"))
-    assert isinstance(before, BacklogRow) and isinstance(after, BacklogRow)
+    assert isinstance(before, BacklogRow)
+    assert isinstance(after, BacklogRow)
     assert isinstance(broken, Quarantined)
     assert (broken.code, broken.row, broken.line) == (code, 2, 2)
     assert reason in broken.reason
-    assert "\n" not in broken.reason and (broken.id is None or broken.id.isprintable())
+    assert "\n" not in broken.reason
+    assert broken.id is None or broken.id.isprintable()
 
 
 CLOSED = {"status": "closed", "closed_at": AT}
@@ -206,7 +208,8 @@ def test_an_odd_row_is_imported_with_a_notice(
     found = outcomes(tmp_path, row(**fields), *OTHERS)[0]
     assert isinstance(found, BacklogRow)
     assert [notice.code for notice in found.notices] == codes
-    assert len(found.title) <= TITLE_LIMIT and len(found.body) <= BODY_LIMIT
+    assert len(found.title) <= TITLE_LIMIT
+    assert len(found.body) <= BODY_LIMIT
     assert "\n" not in found.title
 
 
@@ -226,7 +229,8 @@ def test_an_id_belongs_to_the_first_row_that_can_be_imported(tmp_path: Path) -> 
         row(title="other"),
         '{"title": "holder", "status": "open",  "priority": 1, "id": "t-1"}',
     )
-    assert isinstance(found[1], BacklogRow) and found[1].title == "holder"
+    assert isinstance(found[1], BacklogRow)
+    assert found[1].title == "holder"
     refused = [one for one in found if isinstance(one, Quarantined)]
     assert [one.code for one in refused] == [
         QuarantineCode.MISSING_TITLE,
@@ -313,7 +317,8 @@ def test_dates_become_microseconds_of_one_clock(tmp_path: Path) -> None:
         1_772_359_200_123_456
     }
     leap = outcomes(tmp_path, row(created_at="2017-01-01T00:59:60+01:00"))[0]
-    assert isinstance(leap, BacklogRow) and leap.created_at_us == 1_483_228_799_999_999
+    assert isinstance(leap, BacklogRow)
+    assert leap.created_at_us == 1_483_228_799_999_999
 
 
 def test_a_dropped_date_is_absent_and_flagged(tmp_path: Path) -> None:
@@ -321,7 +326,8 @@ def test_a_dropped_date_is_absent_and_flagged(tmp_path: Path) -> None:
         tmp_path, row(status="closed", created_at=AT, closed_at="2026-02-01T10:00:00Z")
     )
     assert isinstance(found[0], BacklogRow)
-    assert found[0].closed_at_us is None and found[0].created_at_us is not None
+    assert found[0].closed_at_us is None
+    assert found[0].created_at_us is not None
     assert found[0].inconsistent
 
 
@@ -331,9 +337,12 @@ def test_bodies_are_joined_and_keep_head_and_tail(tmp_path: Path) -> None:
         row(description="one", design="two", acceptance_criteria="three", notes="four"),
         row(id="long", description="A" + "x" * BODY_LIMIT + "Z"),
     )
-    assert isinstance(found[0], BacklogRow) and isinstance(found[1], BacklogRow)
+    assert isinstance(found[0], BacklogRow)
+    assert isinstance(found[1], BacklogRow)
     assert found[0].body == (
         "one\n\n## Design\n\ntwo\n\n## Acceptance criteria\n\nthree\n\n## Notes\n\nfour"
     )
     assert found[0].acceptance == "three"
-    assert found[1].body[0] == "A" and found[1].body[-1] == "Z" and " cut ..." in found[1].body
+    assert found[1].body[0] == "A"
+    assert found[1].body[-1] == "Z"
+    assert " cut ..." in found[1].body
