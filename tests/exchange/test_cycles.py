@@ -225,6 +225,19 @@ def test_order_of_rows_and_edges_does_not_count(
     assert found(shuffled, "".join(closed), order) == found(edges, "".join(closed))
 
 
+def test_of_two_shortest_cycles_the_one_with_smaller_ids_is_shown() -> None:
+    edges = edges_of("aBb bBa aBc cBa")
+    for order in ("abc", "cba"):
+        assert [str(one) for one in found(edges, order=order)[0]] == ["a -> b -> a"]
+
+
+def test_steps_inside_a_row_do_not_make_a_cycle_longer() -> None:
+    """Two waits for children, each beside a longer way up through parents."""
+    edges = edges_of("eWr qPr ePp pPq qBu uWx wPx uPv vPw wBe")
+    (cycle,) = found(edges, order="epqruvwx")[0]
+    assert str(cycle) == "e -> q -> u -> w -> e"
+
+
 def ring(count: int) -> tuple[dict[str, int], EdgeTable]:
     """A ring of rows with a chord back from each: one large component."""
     ids = {f"r-{number:06d}": number for number in range(count)}

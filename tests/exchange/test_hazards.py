@@ -178,6 +178,11 @@ NOTICED: list[tuple[str, dict[str, object], list[NoticeCode]]] = [
      [NoticeCode.CLOSED_WITH_OPEN_BLOCKER]),
     ("waits for no children", {"dependencies": [edge("free", "waits-for")]},
      [NoticeCode.CHILDLESS_WAIT]),
+    (
+        "waits for a deleted child",
+        {"dependencies": [edge("alone", "waits-for")]},
+        [NoticeCode.CHILDLESS_WAIT],
+    ),
     ("waits for any child",
      {"dependencies": [edge("epic", "waits-for", metadata='{"gate":"any-children"}')]},
      [NoticeCode.WAIT_GATE_CHANGED]),
@@ -193,6 +198,8 @@ NOTICED: list[tuple[str, dict[str, object], list[NoticeCode]]] = [
 OTHERS = [
     row(id="free"),
     row(id="dead", status="tombstone"),
+    row(id="alone"),
+    row(id="ghost", status="tombstone", dependencies=[edge("alone", "parent-child")]),
     row(id="epic", dependencies=[]),
     row(id="leg", dependencies=[edge("epic", "parent-child")]),
     '{"id": "broken"}',

@@ -262,6 +262,18 @@ def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path: Path) -> None
     assert caught.value.code is InputCode.INPUT_CHANGED
 
 
+def test_a_file_that_changes_under_the_first_pass_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "issues.jsonl"
+    path.write_bytes(GOOD % 1 + b"\n")
+    stream = iter(RowReader(path))
+    next(stream)
+    with path.open("ab") as file:
+        file.write(b"\n")
+    with pytest.raises(InputProblem) as caught:
+        list(stream)
+    assert caught.value.code is InputCode.INPUT_CHANGED
+
+
 def test_a_pipe_is_spooled_so_that_it_can_be_read_twice() -> None:
     with spooled(io.BytesIO(GOOD % 1)) as path:
         (one,) = rows(path, scan(path))

@@ -223,7 +223,8 @@ class _Search:
     def _arcs(self, waiting: Sequence[bool], literal: bool) -> Iterator[Arc]:
         """The graph of the module's essay, among rows that wait.
 
-        `literal` passes every wait down, also one for a row's own descendants.
+        Nothing leads on from the ITEM of a row that does not wait. `literal` passes every wait
+        down, also one for a row's own descendants.
         """
         awaited_kids = {target for _, kind, target in self.edges if kind == _WAITS_FOR}
         for row, waits in enumerate(waiting):
@@ -232,14 +233,14 @@ class _Search:
         for at, (source, kind, target) in enumerate(self.edges):
             if kind == _PARENT:
                 yield 3 * source + _PASS, 3 * target + _PASS, _PARENT, 1
-                if target in awaited_kids and waiting[source]:
+                if target in awaited_kids:
                     yield 3 * target + _KIDS, 3 * source + _ITEM, _WAITS_FOR, 1
             elif waiting[source]:
                 stays = at in self.own_subtree and not literal
                 tail = 3 * source + (_ITEM if stays else _PASS)
                 if kind == _WAITS_FOR:
                     yield tail, 3 * target + _KIDS, _WAITS_FOR, 0
-                elif waiting[target]:
+                else:
                     yield tail, 3 * target + _ITEM, kind, 1
 
     def _edges_into_own_subtree(self) -> set[int]:

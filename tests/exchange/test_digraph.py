@@ -1,0 +1,38 @@
+"""The shortest closed walk of random graphs, against all distances measured plainly."""
+
+from __future__ import annotations
+
+import itertools
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from remit.exchange.digraph import adjacency, components, shortest_cycle
+
+NODES = 8
+# An arc of length 0 leads to a greater node, as a step inside a row does: no walk of length 0.
+ARCS = st.lists(
+    st.tuples(st.integers(0, NODES - 1), st.integers(0, NODES - 1), st.booleans()),
+    max_size=24,
+    unique_by=lambda arc: arc[:2],
+).map(lambda arcs: [(t, h, 7, 0 if free and h > t else 1) for t, h, free in arcs])
+
+
+@settings(max_examples=400, deadline=None)
+@given(ARCS)
+def test_a_walk_is_closed_and_none_is_shorter(arcs: list[tuple[int, int, int, int]]) -> None:
+    far = dict.fromkeys(itertools.product(range(NODES), repeat=2), 99)
+    sizes = {(tail, head): size for tail, head, _, size in arcs}
+    far.update(sizes)
+    for middle, tail, head in itertools.product(range(NODES), repeat=3):
+        far[tail, head] = min(far[tail, head], far[tail, middle] + far[middle, head])
+    graph = adjacency(arcs)
+    parts = components(graph, NODES)
+    assert set().union(*parts) == {node for node in range(NODES) if far[node, node] < 99}
+    for part in parts:
+        walk, exact, steps = shortest_cycle(graph, set(part), sorted(part), 10_000)
+        nodes = [node for node, _ in walk]
+        around = list(zip(nodes, nodes[1:] + nodes[:1], strict=True))
+        assert sum(sizes[step] for step in around) == min(far[node, node] for node in part)
+        assert exact
+        assert steps <= 10_000
