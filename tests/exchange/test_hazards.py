@@ -248,6 +248,13 @@ def test_an_id_belongs_to_the_first_row_that_can_be_imported(tmp_path: Path) -> 
     assert refused[2].reason == "row 2 holds this id, with the same content"
 
 
+def test_a_repeated_id_may_name_a_target_of_its_own(tmp_path: Path) -> None:
+    first, again = outcomes(tmp_path, row(), row(dependencies=[edge("only-here")]))
+    assert isinstance(first, BacklogRow)
+    assert isinstance(again, Quarantined)
+    assert again.code is QuarantineCode.DUPLICATE_ID
+
+
 @pytest.mark.parametrize(
     ("status", "standing"),
     [

@@ -236,12 +236,7 @@ def _build(row: int, wire: WireRow, number: int, scan: Scan) -> BacklogRow:
     if ambiguous:
         notices.append(Notice(NoticeCode.AMBIGUOUS_CLOSE_REASON, "close_reason"))
     title = _title(wire.title, notices)
-    sections = (
-        ("", unix_line_ends(wire.description or "")),
-        ("Design", unix_line_ends(wire.design or "")),
-        ("Acceptance criteria", unix_line_ends(wire.acceptance_criteria or "")),
-        ("Notes", unix_line_ends(wire.notes or "")),
-    )
+    sections = _sections(wire)
     labels = tuple(wire.labels or ())
     item_type = wire.issue_type or ""
     digest = content_digest(
@@ -284,6 +279,16 @@ def _build(row: int, wire: WireRow, number: int, scan: Scan) -> BacklogRow:
         edges=tuple(edges),
         digest=digest,
         notices=tuple(notices),
+    )
+
+
+def _sections(wire: WireRow) -> tuple[tuple[str, str], ...]:
+    """The texts of a row under their headings; acceptance criteria are the third."""
+    return (
+        ("", unix_line_ends(wire.description or "")),
+        ("Design", unix_line_ends(wire.design or "")),
+        ("Acceptance criteria", unix_line_ends(wire.acceptance_criteria or "")),
+        ("Notes", unix_line_ends(wire.notes or "")),
     )
 
 
@@ -352,7 +357,8 @@ def _edge_notices(edges: list[BacklogEdge], standing: Standing, scan: Scan) -> I
     """What the rest of the file says about a row's edges."""
     index = scan._index
     for edge in edges:
-        state = index.states[index.ids[edge.target]]
+        known = index.ids.get(edge.target)  # None: named only by a row that repeats an id
+        state = 0 if known is None else index.states[known]
         target = _STANDINGS[state & _STANDING_BITS]
         label = f"{shown(edge.foreign_kind)} {edge.target}"
         if target is None:
