@@ -112,8 +112,8 @@ KNOWN_LINKS = frozenset(
 _DECODE = msgspec.json.Decoder(WireRow).decode
 _SUSPECT_ESCAPE = re.compile(rb"\\u(?:0000|[dD][89abAB][0-9a-fA-F]{2}|[dD][c-fC-F][0-9a-fA-F]{2})")
 _UNFIT_IN_TEXT = re.compile("[\0\ud800-\udfff]")
-_STRONG = r"fail(?:ed|ure)|reject(?:ed|ion)|wontfix|won't[ -]fix|cancell?ed|abandoned|aborted"
-_WEAK = r"blocked|errors?|time(?:d )?out"
+_STRONG = r"failed|rejected|wontfix|won't fix|cancell?ed|abandoned|aborted"
+_WEAK = r"blocked|errors?|timeout"
 _STRONG_WORD = re.compile(rf"\b(?:{_STRONG})\b")
 _WEAK_OPENING = re.compile(rf"\W*(?:{_WEAK})\s*(?:$|[:;,.(-]|(?:by|on|after|while|in)\b)")
 _FAILURE_ANYWHERE = re.compile(
@@ -180,11 +180,12 @@ def failed_close(reason: str | None) -> tuple[bool, bool]:
     if not reason:
         return False, False
     text = reason.lower().replace("\u2019", "'")
-    anywhere = _FAILURE_ANYWHERE.search(text) is not None
+    if not _FAILURE_ANYWHERE.search(text):
+        return False, False
     opening = _CLOSED_AS.match(text)
     rest = text[opening.end() :] if opening else text
     if _SUCCESS_OPENING.match(rest) or _NEGATED.search(rest) or not _says_failed(rest):
-        return False, anywhere
+        return False, True
     return True, False
 
 
