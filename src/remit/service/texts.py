@@ -115,7 +115,7 @@ def _strings(value: Any, path: str) -> Iterator[tuple[str, str]]:
         for part in value:
             if part.__class__ is not int:
                 yield from _strings(part, path)
-    elif is_dataclass(value):
+    elif is_dataclass(value) and not isinstance(value, type):
         cls = type(value)
         known = _NAMES.get(cls)
         if known is None:

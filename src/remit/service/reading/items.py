@@ -122,7 +122,8 @@ def summaries(tx: ReadTx, items: Sequence[Item]) -> list[dict[str, Any]]:
 def total(tx: ReadTx, statuses: Iterable[str]) -> int:
     """How many items stand in these statuses, from the counts."""
     small = tx.small()
-    return sum(int(small.get(("count", s)) or 0) for s in statuses)  # type: ignore[arg-type]  # counts are integers
+    counts = (small.get(("count", status)) for status in statuses)
+    return sum(count for count in counts if isinstance(count, int))
 
 
 def list_items(tx: ReadTx, query: ItemQuery) -> dict[str, Any]:
@@ -144,7 +145,7 @@ def ready(tx: ReadTx, limit: int) -> dict[str, Any]:
     number = total(tx, [Status.READY])
     wanted = limit or max(number, 1)
     lanes = _lanes(tx, min(wanted, LANES) if limit else LANES)
-    heads = {lane.id: tx.ready(lane.id, None, wanted) for lane in lanes}
+    heads = {str(lane.id): tx.ready(lane.id, None, wanted) for lane in lanes}
     ids = merge(heads, lanes, wanted)
     return {
         "items": summaries(tx, load_items(tx, ids)),

@@ -162,10 +162,10 @@ def explain(tx: ReadTx, name: str) -> dict[str, Any] | Refused:
     loader = Loader(tx, view, 0)
     loader.load([("item", item.id)])
     draft = Draft(view, Ask(tx.now(), "remit-admission"))
-    while True:
+    found = None
+    while found is None:
         try:
             found = assess(draft, item)
-            break
         except Missing as lacking:
             loader.load(lacking.keys)
     owner = item.owner
