@@ -419,6 +419,7 @@ class ImportItem(Command):
     failed: bool = False
     created_at: int = 0
     closed_at: int = 0
+    links: tuple[tuple[str, str], ...] = ()
     notices: tuple[str, ...] = ()
     rule: str = "default"
     work_class: str = "delivery"
@@ -427,14 +428,17 @@ class ImportItem(Command):
 
 @dataclass(frozen=True, slots=True)
 class LinkImported(Command):
-    """The edges of an imported row, once all its rows are there. Edges are (kind, alias)."""
+    """The edges of an imported row, once all its rows are there. Edges are (kind, alias).
 
-    import_id: str
+    With ``parents_only`` just the edges to parents: they come first for all rows, because whether
+    another edge stays within a row's own descendants depends on them. ``cycle`` is the shortest
+    cycle that the row is on, as ids of the source.
+    """
+
     alias: str
     edges: tuple[tuple[str, str], ...]
-    links: tuple[tuple[str, str], ...]
+    parents_only: bool = False
     cycle: tuple[str, ...] = ()
-    inconsistent: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

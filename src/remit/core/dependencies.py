@@ -8,7 +8,8 @@ dependent to triage, never silently to work (CONTRACT 5).
 The five kinds follow the readiness edges of Beads: ``blocks``; ``parent-child``, through which a
 parent passes its own unmet dependencies down; ``conditional-blocks``, met only by a failed close;
 and ``waits-for``, kept as one edge on the target (met once it has children or is satisfied itself)
-and one edge on each child.
+and one edge on each child. A parent does not pass down what it waits for among its own descendants:
+that says when it is finished, not when they may begin.
 """
 
 from __future__ import annotations
@@ -52,7 +53,9 @@ def standing(item: Item | None, *, imported_closed_satisfies: bool) -> Standing:
         ended=item.terminal,
         failed=item.outcome is Outcome.FAILED
         or (imported and item.source is not None and item.source.failed),
-        clear=item.terminal or item.unmet == 0,
+        clear=item.terminal
+        or item.unmet == 0
+        or all(d.inner for d in item.dependencies if d.state is not EdgeState.MET),
         successor=item.successor,
     )
 

@@ -88,12 +88,15 @@ class Dependency:
 
     ``target`` is what the dependent named: an item id, or ``?alias`` while no such item is known.
     ``via`` is the last item of the chain of successors, which is what the edge is judged by.
+    ``inner`` says that the target descends from the dependent: such a wait is its own, and is not
+    passed down to its children, or an epic that waits for its parts could never move.
     """
 
     target: str
     kind: DependencyKind
     state: EdgeState
     via: str
+    inner: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,6 +66,7 @@ class ItemImported(Event):
     owner: str
     foreign_created_at: int
     foreign_closed_at: int
+    links: tuple[tuple[str, str], ...]
     notices: tuple[str, ...]
 
 
@@ -115,11 +116,10 @@ class NoteAdded(Event):
 class DependenciesSet(Event):
     """The edges and links that an import gave an item, all at once.
 
-    Each edge is (target, kind, state, via), each link (kind, target).
+    Each edge is (target, kind, state, via, inner).
     """
 
-    edges: tuple[tuple[str, str, str, str], ...]
-    links: tuple[tuple[str, str], ...]
+    edges: tuple[tuple[str, str, str, str, bool], ...]
 
 
 @event("item")
@@ -131,6 +131,7 @@ class DependencyAdded(Event):
     kind: str
     state: str
     via: str
+    inner: bool
 
 
 @event("item")
@@ -152,6 +153,7 @@ class DependencySettled(Event):
     kind: str
     state: str
     via: str
+    inner: bool
     resolved: str
 
 

@@ -26,6 +26,9 @@ FAN_OUT: Final = 400
 BUDGET: Final = 900
 """Most events that settlement adds to one decision before it defers the rest."""
 
+MAX_LINEAGE: Final = 256
+"""Most ancestors that are looked at for one edge; past it a wait is passed down."""
+
 QUEUED: Final = (Status.DRAFT, Status.HELD, Status.READY)
 
 
@@ -82,6 +85,31 @@ def judge(draft: Draft, kind: DependencyKind, target: str) -> tuple[str, EdgeSta
     return target, state_of(kind, standing_of(draft, last), has_children=children), last.id
 
 
+def descends(draft: Draft, name: str, ancestor: str) -> bool:
+    """Whether an item lies beneath another by parent edges; looks at ``MAX_LINEAGE`` items at most."""
+    seen: set[str] = {name}
+    queue = [name]
+    while queue and len(seen) <= MAX_LINEAGE:
+        item = draft.item(queue.pop())
+        for edge in item.dependencies if item is not None else ():
+            if edge.kind is DependencyKind.PARENT and edge.via not in seen:
+                if edge.via == ancestor:
+                    return True
+                seen.add(edge.via)
+                if not edge.via.startswith("?"):
+                    queue.append(edge.via)
+    return False
+
+
+def is_inner(draft: Draft, item: str, kind: DependencyKind, target: str) -> bool:
+    """Whether an edge stays within the item's own descendants."""
+    return (
+        kind is not DependencyKind.PARENT
+        and not target.startswith("?")
+        and descends(draft, target, item)
+    )
+
+
 def _dependents(draft: Draft, via: str) -> list[str] | None:
     """Ids of the items that wait on this one, or None where there are too many for now."""
     answer = draft.query("dependents?", via)
@@ -110,8 +138,9 @@ def tell(draft: Draft, name: str, via: str) -> None:
         if edge.via != via:
             continue
         target, state, last = judge(draft, edge.kind, edge.target)
-        if (target, state, last) != (edge.target, edge.state, edge.via):
-            event = DependencySettled(edge.target, edge.kind, state, last, target)
+        inner = is_inner(draft, name, edge.kind, last)
+        if (target, state, last, inner) != (edge.target, edge.state, edge.via, edge.inner):
+            event = DependencySettled(edge.target, edge.kind, state, last, inner, target)
             draft.emit("item", name, event, ADMISSION)
     review(draft, name)
 

@@ -41,6 +41,7 @@ class View:
         self.facts: dict[Key, Fact | None] = dict(facts)
         self.queries: dict[Key, Any] = {}
         self.seq = seq
+        self.original: dict[Key, Fact | None] = {}
         self.fresh: dict[str, list[str]] = {}
         self.edges: dict[str, dict[str, None]] = {}
 
@@ -62,10 +63,14 @@ class View:
 
     def apply(self, delta: Mapping[Key, Fact | None]) -> None:
         """Take a decision's changed facts into the view."""
+        facts, original = self.facts, self.original
         for key, fact in delta.items():
+            old = facts.get(key)
+            if key not in original:
+                original[key] = old
             if key[0] == "item" and isinstance(fact, Item):
-                self._note(self.facts.get(key), fact)
-        self.facts.update(delta)
+                self._note(old, fact)
+        facts.update(delta)
 
     def _note(self, old: Fact | None, new: Item) -> None:
         if new.status is Status.READY and not (
@@ -133,6 +138,11 @@ class Draft:
     def changed_items(self) -> Iterable[str]:
         """Items that this decision has changed, in order."""
         return [name for kind, name in self.delta if kind == "item"]
+
+    def open(self, kind: str, name: str, event: Event, by: str = "") -> Recorded:
+        """Add the first event of something whose id is the ledger's next, so it cannot exist yet."""
+        self.delta[kind, name] = None
+        return self.emit(kind, name, event, by)
 
     def emit(self, kind: str, name: str, event: Event, by: str = "") -> Recorded:
         """Add an event, by the asking actor or a built-in service, and fold it at once."""

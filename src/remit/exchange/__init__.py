@@ -1,4 +1,1 @@
-"""Importers and exporters for backlogs kept elsewhere.
-
-They translate records; what becomes of one is decided in the core.
-"""
+"""Importers and exporters: foreign backlogs in, neutral rows out; nothing here touches a ledger."""

@@ -141,8 +141,14 @@ def _in_order(
 
 
 def _as(refusal: RepositoryRefusal, code: RepositoryCode) -> RepositoryRefusal:
-    """Name a plain failure of git by what it was for; a known cause keeps its own code."""
-    if refusal.code is not RepositoryCode.GIT_FAILED:
+    """Name a failure of git by what it was for; a cause on the host's side keeps its own code.
+
+    A damaged object met while taking over is the guest's, so it is no damage of the host's.
+    """
+    blamed = {RepositoryCode.GIT_FAILED}
+    if code is RepositoryCode.TAKEOVER_FAILED:
+        blamed |= {RepositoryCode.REPOSITORY_CORRUPT, RepositoryCode.REPOSITORY_MISSING}
+    if refusal.code not in blamed:
         return refusal
     return RepositoryRefusal(code, refusal.message, refusal.hint, refusal.details)
 
@@ -286,7 +292,7 @@ def clean_checkout(host: Host, sha: str, directory: Path) -> CheckoutMade | Repo
         remove_tree(directory)
         return refusal
     shown = host.git.run(
-        ["rev-parse", "--verify", "HEAD", "HEAD^{tree}"],
+        ["rev-parse", "HEAD", "HEAD^{tree}"],
         cwd=directory,
         operation=operation,
         git_dir=directory / ".git",

@@ -49,16 +49,17 @@ _OVERRIDES = (
     "gc.auto=0",
     "maintenance.auto=false",
     "submodule.recurse=false",
+    "advice.graftFileDeprecated=false",
+)
+_CORRUPT = (
+    r"bad object|object file .* is empty|corrupt|bad (tree|config|signature)|unable to read"
+    r"|loose object|inflate|missing (blob|tree|commit)|unable to parse"
 )
 _SIGNS = (
     (RepositoryCode.REPOSITORY_UNTRUSTED, r"dubious ownership"),
     (RepositoryCode.REF_LOCKED, r"cannot lock ref|Unable to create '[^']*\.lock'|\.lock': File ex"),
     (RepositoryCode.REPOSITORY_MISSING, r"not a git repository|cannot change to '"),
-    (
-        RepositoryCode.REPOSITORY_CORRUPT,
-        r"bad object|object file .* is empty|corrupt|bad (tree|config|signature)|unable to read"
-        r"|loose object|inflate|missing (blob|tree|commit)|unable to parse|broken",
-    ),
+    (RepositoryCode.REPOSITORY_CORRUPT, _CORRUPT),
 )
 _HINTS = {
     RepositoryCode.REPOSITORY_UNTRUSTED: "git config --global --add safe.directory <path>",

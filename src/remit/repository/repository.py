@@ -12,7 +12,7 @@ refs, tags, index or work tree: only to `refs/remit/` and to directories that it
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from remit.core.gitfacts import (
@@ -44,7 +44,7 @@ class GitRepository:
     path: Path
     remote: str = "origin"
     main: str = "main"
-    git: Git = Git()
+    git: Git = field(default_factory=Git)
 
     def observe_main(self, *, accept_rewrite: bool = False) -> MainObservation | RepositoryRefusal:
         """Fetch the remote's main and say which commit it names.

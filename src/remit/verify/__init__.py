@@ -1,4 +1,13 @@
-"""Verifiers: run the registered rows and their negative controls.
+"""Verification: run rows at the shipped commit and at the base, and compare artifacts."""
 
-They bring back evidence and never a change of status.
-"""
+from remit.verify.artifact import ArtifactVerdict, judge_artifacts, verify_artifacts
+from remit.verify.verifier import CheckoutSource, RowVerification, verify_rows
+
+__all__ = [
+    "ArtifactVerdict",
+    "CheckoutSource",
+    "RowVerification",
+    "judge_artifacts",
+    "verify_artifacts",
+    "verify_rows",
+]

@@ -20,10 +20,10 @@ from remit.core.decide.items import draft_goal, finish
 from remit.core.decide.waiting import add_child, announce_child, children_of
 from remit.core.dependencies import MAX_DEPENDENCIES, unresolved
 from remit.core.events import ImportClosed, ImportStarted, RequirementDrafted, RowQuarantined
-from remit.core.facts import DependencyKind, ImportRun, Item
+from remit.core.facts import Dependency, DependencyKind, ImportRun, Item
 from remit.core.ids import is_alias
 from remit.core.refusals import Code, Refused
-from remit.core.settlement import judge, resolve_alias, review
+from remit.core.settlement import is_inner, judge, resolve_alias, review
 from remit.core.status import Outcome, Status
 from remit.core.triage import TriageKind, put_aside
 from remit.core.view import Draft
@@ -36,7 +36,7 @@ def _start(draft: Draft, cmd: c.StartImport) -> Refused | None:
     run = f"I-{draft.counter('import') + 1}"
     objective = f"Finish the backlog imported from {cmd.name}"[:4_000]
     goal = draft_goal(draft, objective, f"import:{cmd.format}:{cmd.digest}")
-    draft.emit("import", run, ImportStarted(cmd.format, cmd.name, cmd.digest, goal))
+    draft.open("import", run, ImportStarted(cmd.format, cmd.name, cmd.digest, goal))
     return None
 
 
@@ -65,7 +65,7 @@ def _import(draft: Draft, cmd: c.ImportItem) -> Refused | None:
     item_id = f"W-{draft.counter('work-item') + 1}"
     requirement = f"R-{draft.counter('requirement') + 1}"
     drafted = RequirementDrafted(f"{run.goal}@1", item_id, "", cmd.text_ref, ambiguous=True)
-    draft.emit("requirement", requirement, drafted)
+    draft.open("requirement", requirement, drafted)
     event = e.ItemImported(
         cmd.import_id,
         cmd.row,
@@ -87,9 +87,10 @@ def _import(draft: Draft, cmd: c.ImportItem) -> Refused | None:
         "import" if cmd.closed else "",
         cmd.created_at,
         cmd.closed_at,
+        cmd.links,
         cmd.notices,
     )
-    draft.emit("item", item_id, event)
+    draft.open("item", item_id, event)
     resolve_alias(draft, cmd.alias)
     return None
 
@@ -132,45 +133,55 @@ def _link(draft: Draft, cmd: c.LinkImported) -> Refused | None:
         return item
     if len(cmd.edges) > MAX_DEPENDENCIES:
         return bad("edges", len(cmd.edges), f"at most {MAX_DEPENDENCIES}")
-    edges = []
-    for kind, alias in cmd.edges:
-        target, state, via = judge(draft, DependencyKind(kind), unresolved(alias))
-        edges.append((target, kind, state.value, via))
     grown = [d for d in item.dependencies if d.kind is DependencyKind.WAITS_FOR_CHILD]
-    has = [(d.target, d.kind, d.state, d.via) for d in item.dependencies if d not in grown]
-    if has == edges and item.links == cmd.links:
+    has = [d for d in item.dependencies if d not in grown]
+    wanted = [_edge(draft, item.id, kind, alias) for kind, alias in cmd.edges]
+    if cmd.parents_only:
+        wanted = [d for d in has if d.kind is not DependencyKind.PARENT] + [
+            d for d in wanted if d.kind is DependencyKind.PARENT
+        ]
+    if {(d.target, d.kind) for d in has} == {(d.target, d.kind) for d in wanted}:
         return None
-    if item.terminal or item.status in EDITABLE or item.status is Status.TRIAGED:
-        draft.emit("item", item.id, e.DependenciesSet(tuple(edges), cmd.links))
-        _grow(draft, item.id, edges)
-        _inconsistent(draft, item.id, cmd)
+    if item.status not in (*EDITABLE, Status.TRIAGED, Status.CLOSED):
+        return None
+    edges = tuple((d.target, d.kind.value, d.state.value, d.via, d.inner) for d in wanted)
+    draft.emit("item", item.id, e.DependenciesSet(edges))
+    _grow(draft, item.id, wanted)
+    if not cmd.parents_only:
+        _deadlocked(draft, item.id, cmd.cycle)
         review(draft, item.id)
     return None
 
 
-def _grow(draft: Draft, item: str, edges: list[tuple[str, str, str, str]]) -> None:
+def _edge(draft: Draft, item: str, kind: str, alias: str) -> Dependency:
+    edge = DependencyKind(kind)
+    target, state, via = judge(draft, edge, unresolved(alias))
+    return Dependency(target, edge, state, via, is_inner(draft, item, edge, via))
+
+
+def _grow(draft: Draft, item: str, edges: list[Dependency]) -> None:
     """Children of what it waits for, and news for those who wait for all children of its parent."""
-    for target, kind, _, via in edges:
-        if target.startswith("?"):
+    for edge in edges:
+        if edge.target.startswith("?"):
             continue
-        if kind == DependencyKind.WAITS_FOR:
-            for child in children_of(draft, via):
+        if edge.kind is DependencyKind.WAITS_FOR:
+            for child in children_of(draft, edge.via):
                 add_child(draft, item, child)
-        if kind == DependencyKind.PARENT:
-            announce_child(draft, via, item)
+        if edge.kind is DependencyKind.PARENT:
+            announce_child(draft, edge.via, item)
 
 
-def _inconsistent(draft: Draft, name: str, cmd: c.LinkImported) -> None:
+def _deadlocked(draft: Draft, name: str, cycle: tuple[str, ...]) -> None:
+    """A row that waits for itself can never start: that goes to triage, with the shortest cycle."""
     item = draft.item(name)
-    if item is None or item.status is not Status.DRAFT or not (cmd.cycle or cmd.inconsistent):
+    if item is None or item.status is not Status.DRAFT or not cycle:
         return
-    cycle = (f"cycle:{' -> '.join(cmd.cycle)}",) if cmd.cycle else ()
     put_aside(
         draft,
         item,
         TriageKind.IMPORT_INCONSISTENT,
-        evidence=(*cycle, *cmd.inconsistent),
-        reason="its source contradicts itself",
+        evidence=(f"cycle:{' -> '.join(cycle)}",),
+        reason="it waits for itself through these ids of its source",
         by=ADMISSION,
     )
 

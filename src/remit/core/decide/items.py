@@ -88,7 +88,7 @@ def _create(draft: Draft, cmd: c.CreateItem) -> Refused | None:
     if not goal:
         goal = draft_goal(draft, cmd.title, f"drafted from {item}")
     requirement = f"R-{draft.counter('requirement') + 1}"
-    draft.emit(
+    draft.open(
         "requirement",
         requirement,
         RequirementDrafted(f"{goal}@1", item, cmd.title, cmd.text_ref, ambiguous=False),
@@ -111,7 +111,7 @@ def _create(draft: Draft, cmd: c.CreateItem) -> Refused | None:
         "" if rows else cmd.rule,
         ambiguous=False,
     )
-    draft.emit("item", item, created)
+    draft.open("item", item, created)
     for target, kind in cmd.depends_on:
         refused = add_edge(draft, item, target, kind)
         if refused is not None:
@@ -140,7 +140,7 @@ def _free_alias(draft: Draft, alias: str) -> Refused | None:
 def draft_goal(draft: Draft, objective: str, provenance: str) -> str:
     """Draft a goal; returns its id."""
     goal = f"G-{draft.counter('goal') + 1}"
-    draft.emit("goal", goal, GoalDrafted(f"{goal}@1", objective, provenance))
+    draft.open("goal", goal, GoalDrafted(f"{goal}@1", objective, provenance))
     return goal
 
 

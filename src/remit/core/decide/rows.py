@@ -27,7 +27,7 @@ def register(
     ids = []
     for row in rows:
         row_id = f"V-{draft.counter('row') + 1}"
-        draft.emit("row", row_id, registered(requirement, item, row), by)
+        draft.open("row", row_id, registered(requirement, item, row), by)
         ids.append(row_id)
     return tuple(ids)
 

@@ -12,10 +12,18 @@ from typing import Any, Final
 from remit.core import commands as c
 from remit.core import item_events as e
 from remit.core.decide.asking import bad, find
-from remit.core.dependencies import MAX_DEPENDENCIES
+from remit.core.dependencies import MAX_DEPENDENCIES, unmet_edges
 from remit.core.facts import Dependency, DependencyKind, EdgeState
 from remit.core.refusals import Code, Refused
-from remit.core.settlement import QUEUED, judge, review, settle_more
+from remit.core.settlement import (
+    MAX_LINEAGE,
+    QUEUED,
+    is_inner,
+    judge,
+    review,
+    settle_more,
+    tell,
+)
 from remit.core.status import Status
 from remit.core.view import Draft
 
@@ -38,13 +46,31 @@ def add_edge(draft: Draft, item: str, target: str, kind: str) -> Refused | None:
     if refused is not None:
         return refused
     _, state, via = judge(draft, edge, found.id)
-    draft.emit("item", item, e.DependencyAdded(found.id, edge, state, via))
+    inner = is_inner(draft, item, edge, via)
+    draft.emit("item", item, e.DependencyAdded(found.id, edge, state, via, inner))
     if edge is DependencyKind.WAITS_FOR:
         for child in children_of(draft, via):
             add_child(draft, item, child)
     if edge is DependencyKind.PARENT:
         announce_child(draft, via, item)
+        enclose(draft, via)
+        tell(draft, item, via)
     return None
+
+
+def enclose(draft: Draft, parent: str) -> None:
+    """A new child may make waits of its ancestors inner ones; bring those up to date."""
+    seen: set[str] = set()
+    queue = [parent]
+    while queue and len(seen) < MAX_LINEAGE:
+        name = queue.pop()
+        item = draft.item(name)
+        if item is None or name in seen:
+            continue
+        seen.add(name)
+        for via in dict.fromkeys(d.via for d in unmet_edges(item) if not d.inner):
+            tell(draft, name, via)
+        queue += [d.via for d in item.dependencies if d.kind is DependencyKind.PARENT]
 
 
 def _fits(
@@ -109,7 +135,8 @@ def add_child(draft: Draft, waiter: str, child: str) -> None:
     if any(d.target == child and d.kind is kind for d in item.dependencies):
         return
     _, state, via = judge(draft, kind, child)
-    draft.emit("item", waiter, e.DependencyAdded(child, kind, state, via))
+    inner = is_inner(draft, waiter, kind, via)
+    draft.emit("item", waiter, e.DependencyAdded(child, kind, state, via, inner))
 
 
 def announce_child(draft: Draft, parent: str, child: str) -> None:
@@ -125,7 +152,9 @@ def _refresh_group(draft: Draft, waiter: str, parent: str) -> None:
     item = draft.item(waiter)
     for d in item.dependencies if item else ():
         if d.kind is DependencyKind.WAITS_FOR and d.via == parent and d.state is EdgeState.UNMET:
-            settled = e.DependencySettled(d.target, d.kind, EdgeState.MET, d.via, d.target)
+            settled = e.DependencySettled(
+                d.target, d.kind, EdgeState.MET, d.via, d.inner, d.target
+            )
             draft.emit("item", waiter, settled)
 
 

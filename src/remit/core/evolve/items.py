@@ -114,8 +114,8 @@ def _imported(get: Get, rec: Recorded, ev: e.ItemImported, out: Out) -> None:
         rec.at,
         rec.at,
     )
-    if ev.closed:
-        item = changed(item, outcome=Outcome(ev.outcome))
+    outcome = Outcome(ev.outcome) if ev.closed else None
+    item = changed(item, outcome=outcome, links=ev.links)
     out["item", rec.stream] = item
     add(get, out, "count", status, 1)
 
@@ -192,17 +192,15 @@ def _edges(get: Get, rec: Recorded, out: Out, item: Item, edges: Iterable[Depend
 def _dependencies_set(get: Get, rec: Recorded, ev: e.DependenciesSet, out: Out) -> None:
     item = item_of(get, rec)
     edges = tuple(
-        Dependency(target, DependencyKind(kind), EdgeState(state), via)
-        for target, kind, state, via in ev.edges
+        Dependency(target, DependencyKind(kind), EdgeState(state), via, inner)
+        for target, kind, state, via, inner in ev.edges
     )
-    _keep(
-        get, rec, out, item, dependencies=edges, unmet=unmet_of(edges), links=tuple(ev.links)
-    )
+    _keep(get, rec, out, item, dependencies=edges, unmet=unmet_of(edges))
 
 
 def _dependency_added(get: Get, rec: Recorded, ev: e.DependencyAdded, out: Out) -> None:
     item = item_of(get, rec)
-    edge = Dependency(ev.target, DependencyKind(ev.kind), EdgeState(ev.state), ev.via)
+    edge = Dependency(ev.target, DependencyKind(ev.kind), EdgeState(ev.state), ev.via, ev.inner)
     if any(d.target == edge.target and d.kind is edge.kind for d in item.dependencies):
         raise FoldError(rec, f"{item.id} waits on {edge.target} already")
     _edges(get, rec, out, item, (*item.dependencies, edge))
@@ -223,7 +221,7 @@ def _dependency_settled(get: Get, rec: Recorded, ev: e.DependencySettled, out: O
     edges = list(item.dependencies)
     for i, edge in enumerate(edges):
         if edge.target == ev.target and edge.kind is kind:
-            edges[i] = Dependency(ev.resolved, kind, EdgeState(ev.state), ev.via)
+            edges[i] = Dependency(ev.resolved, kind, EdgeState(ev.state), ev.via, ev.inner)
             _edges(get, rec, out, item, edges)
             return
     raise FoldError(rec, f"{item.id} does not wait on {ev.target}")

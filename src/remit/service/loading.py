@@ -1,0 +1,121 @@
+"""Loading: answers what a decision asked for, from one transaction.
+
+Facts are loaded by key; queries (keys whose kind ends in ``?``) are asked of the store with a bound,
+and the items that they name are loaded along, since the decision will look at them next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from remit.core.facts import Item, Key
+from remit.core.settlement import FAN_OUT
+from remit.core.view import View
+from remit.ports import ReadTx
+
+LANES: Final = 64
+"""How many lanes a lease may look at in one transaction."""
+
+CHILDREN: Final = 1_000
+"""How many children of one item are followed."""
+
+REACH: Final = 200_000
+"""How many items a search for a cycle may look at."""
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """The first ready items of a lane by rank, and whether there may be more behind them."""
+
+    ids: tuple[str, ...]
+    more: bool
+
+
+class Loader:
+    """Loads into one view from one transaction; ``window`` is how many leases the batch wants."""
+
+    def __init__(self, tx: ReadTx, view: View, window: int) -> None:
+        self.tx = tx
+        self.view = view
+        self.window = max(8, window + 4)
+
+    def load(self, keys: Iterable[Key]) -> None:
+        """Load facts and answer queries that the view lacks."""
+        facts = self.view.facts
+        plain: dict[Key, None] = {}
+        for key in keys:
+            if key[0][-1] in "?+":
+                if key[0][-1] == "+" or key not in self.view.queries:
+                    self._answer(key, plain)
+            elif key not in facts:
+                plain[key] = None
+        wanted = [key for key in plain if key not in facts]
+        if wanted:
+            facts.update(self.tx.load(wanted))
+            self._around(wanted)
+
+    def _around(self, wanted: list[Key]) -> None:
+        """What a decision on an item looks at next: its lane, loads, rule and import."""
+        facts = self.view.facts
+        more: dict[Key, None] = {}
+        for key in wanted:
+            fact = facts[key]
+            if isinstance(fact, Item):
+                more[("lane", fact.lane)] = None
+                more[("load", f"class/{fact.work_class}")] = None
+                more[("load", f"tenant/{fact.tenant}")] = None
+                if fact.lease is not None:
+                    more[("load", f"actor/{fact.lease.actor}")] = None
+                if fact.source is not None:
+                    more[("import", fact.source.import_id)] = None
+                if fact.plan.rule and not fact.plan.rows:
+                    more[("rule", fact.plan.rule)] = None
+            elif key[0] == "alias" and isinstance(fact, str):
+                more[("item", fact)] = None
+        lacking = [key for key in more if key not in facts]
+        if lacking:
+            facts.update(self.tx.load(lacking))
+            if any(key[0] == "item" for key in lacking):
+                self._around([key for key in lacking if key[0] == "item"])
+
+    def _answer(self, key: Key, plain: dict[Key, None]) -> None:
+        kind, name = key
+        queries, tx = self.view.queries, self.tx
+        match kind:
+            case "lanes?":
+                lanes = tx.lanes(LANES)
+                queries[key] = tuple(lanes)
+                plain.update({("lane", lane): None for lane in lanes})
+            case "ready?":
+                self._ready(name, (), plain)
+            case "ready+":
+                self._ready(name, queries["ready?", name].ids, plain)
+            case "dependents?":
+                edges = tx.dependents(name, FAN_OUT + 1)
+                queries[key] = edges
+                if len(edges) <= FAN_OUT:
+                    plain.update({("item", edge.dependent): None for edge in edges})
+            case "children?":
+                queries[key] = tuple(tx.children(name, CHILDREN))
+            case "waiting?":
+                via, edge_kind, state = name.rsplit("|", 2)
+                edges = tx.waiting(via, edge_kind, state, FAN_OUT)
+                queries[key] = edges
+                plain.update({("item", edge.dependent): None for edge in edges})
+            case "reaches?":
+                start, _, goal = name.partition(">")
+                queries[key] = tx.reaches(start, goal, REACH)
+            case _:
+                raise AssertionError(f"no such query: {kind}")
+
+    def _ready(self, lane: str, so_far: tuple[str, ...], plain: dict[Key, None]) -> None:
+        after = None
+        if so_far:
+            last = self.tx.load([("item", so_far[-1])])["item", so_far[-1]]
+            if isinstance(last, Item):
+                after = (last.rank, last.number)
+        ids = self.tx.ready(lane, after, self.window)
+        self.view.queries["ready?", lane] = Window((*so_far, *ids), len(ids) == self.window)
+        plain.update({("item", item): None for item in ids})

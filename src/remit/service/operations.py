@@ -1,0 +1,224 @@
+"""The canonical operations: the only way to change a ledger (INV-17).
+
+Each takes one command or many and returns one answer or as many: ``Done`` with the events that it
+led to, or ``Refused`` with a typed code. Every surface, the drain and the demo call these, and none
+of them can reach the store past them. A list is one transaction for each thousand elements, refused
+elements change nothing and stop no other, and ``atomic`` makes it all or nothing. With a
+``command_id`` the same call asked again answers as before (in a list, each element has the id
+``id/index``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar, overload
+
+from remit.core import commands as c
+from remit.core.commands import Command
+from remit.core.facts import Lease
+from remit.core.item_events import CompletionReported, LeaseGranted, LeaseRenewed
+from remit.core.refusals import Refused
+from remit.ports import Store
+from remit.service.engine import ABORTED, Answer, Call, Done, Engine
+from remit.service.texts import Prepared
+
+C = TypeVar("C", bound=Command)
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who acts, and how well that is proved. A name alone is a label: ``asserted``."""
+
+    actor: str
+    assurance: str = "asserted"
+    conversation_ref: str = ""
+    trace_context: str = ""
+
+
+class Operations:
+    """Canonical operations of one ledger for one caller."""
+
+    def __init__(self, store: Store, caller: Caller, engine: Engine | None = None) -> None:
+        self.store = store
+        self.caller = caller
+        self.engine = engine or Engine(store)
+
+    def acting_as(self, actor: str) -> Operations:
+        """The same ledger for another actor (a label only)."""
+        return Operations(self.store, Caller(actor), self.engine)
+
+    @overload
+    def run(self, commands: Command, *, command_id: str = ..., urgent: bool = ...) -> Answer: ...
+
+    @overload
+    def run(
+        self,
+        commands: Sequence[Command],
+        *,
+        command_id: str = ...,
+        atomic: bool = ...,
+        urgent: bool = ...,
+    ) -> list[Answer]: ...
+
+    def run(
+        self,
+        commands: Command | Sequence[Command],
+        *,
+        command_id: str = "",
+        atomic: bool = False,
+        urgent: bool = False,
+    ) -> Answer | list[Answer]:
+        """Run one command or many.
+
+        ``atomic``: all or none. ``urgent``: goes before other writers. Returns one answer for one
+        command, a list for a list. Raises ``StoreUnavailable``, ``OutcomeUnknown`` (repeat with the
+        same command id) or ``LedgerCorrupt``.
+        """
+        if isinstance(commands, Command):
+            return self._run([commands], [command_id], False, urgent)[0]
+        ids = [f"{command_id}/{i}" if command_id else "" for i in range(len(commands))]
+        return self._run(commands, ids, atomic, urgent)
+
+    def _run(
+        self, commands: Sequence[Command], ids: Sequence[str], atomic: bool, urgent: bool
+    ) -> list[Answer]:
+        calls: list[Call] = []
+        unsound: dict[int, Refused] = {}
+        caller = self.caller
+        for i, command in enumerate(commands):
+            prepared = Prepared(command)
+            if prepared.refused is not None:
+                unsound[i] = prepared.refused
+                continue
+            calls.append(
+                Call(
+                    prepared.command,
+                    caller.actor,
+                    caller.assurance,
+                    ids[i],
+                    tuple(prepared.blobs),
+                    tuple(prepared.plain),
+                    caller.conversation_ref,
+                    caller.trace_context,
+                )
+            )
+        if atomic and unsound:
+            return [unsound.get(i, ABORTED) for i in range(len(commands))]
+        answers = iter(self.engine.run(calls, atomic=atomic, urgent=urgent) if calls else ())
+        return [unsound[i] if i in unsound else next(answers) for i in range(len(commands))]
+
+    def _many(self, commands: Any, kind: type[Command], **how: Any) -> Any:
+        found = [commands] if isinstance(commands, Command) else list(commands)
+        for command in found:
+            if not isinstance(command, kind):
+                raise TypeError(f"expected {kind.__name__}, found {type(command).__name__}")
+        return self.run(commands if isinstance(commands, Command) else found, **how)
+
+    def create(self, items: Any, **how: Any) -> Any:
+        """Create items: ``CreateItem`` or a list of them."""
+        return self._many(items, c.CreateItem, **how)
+
+    def revise(self, items: Any, **how: Any) -> Any:
+        """Change briefs that nobody works on: ``ReviseItem``."""
+        return self._many(items, c.ReviseItem, **how)
+
+    def note(self, notes: Any, **how: Any) -> Any:
+        """Add remarks: ``AddNote``."""
+        return self._many(notes, c.AddNote, **how)
+
+    def close(self, items: Any, **how: Any) -> Any:
+        """Close items without verifying them: ``CloseItem``."""
+        return self._many(items, c.CloseItem, **how)
+
+    def add_dependency(self, edges: Any, **how: Any) -> Any:
+        """Let items wait on others: ``AddDependency``."""
+        return self._many(edges, c.AddDependency, **how)
+
+    def remove_dependency(self, edges: Any, **how: Any) -> Any:
+        """End waits: ``RemoveDependency``."""
+        return self._many(edges, c.RemoveDependency, **how)
+
+    def recheck(self, items: Any, **how: Any) -> Any:
+        """Let admission look again: ``Recheck``."""
+        return self._many(items, c.Recheck, **how)
+
+    def lease(self, leases: Any, **how: Any) -> Any:
+        """Lease a named item, or the next in lease order: ``GrantLease``."""
+        return self._many(leases, c.GrantLease, **how)
+
+    def renew(self, leases: Any, **how: Any) -> Any:
+        """Extend live leases: ``RenewLease``. Goes before other writers."""
+        return self._many(leases, c.RenewLease, urgent=True, **how)
+
+    def release(self, leases: Any, **how: Any) -> Any:
+        """Hand items back: ``ReleaseLease``."""
+        return self._many(leases, c.ReleaseLease, **how)
+
+    def fail(self, leases: Any, **how: Any) -> Any:
+        """Give items up with a typed record: ``FailWork``."""
+        return self._many(leases, c.FailWork, **how)
+
+    def report_progress(self, reports: Any, **how: Any) -> Any:
+        """Say how work goes: ``ReportProgress``."""
+        return self._many(reports, c.ReportProgress, **how)
+
+    def report_completion(self, reports: Any, *, lease_next: bool = False, **how: Any) -> Any:
+        """Hand work in: ``ReportCompletion``.
+
+        With ``lease_next`` each completion is followed by a lease of the next item in the same
+        commit, and the answers come in pairs (completion, lease).
+        """
+        if not lease_next:
+            return self._many(reports, c.ReportCompletion, **how)
+        found = [reports] if isinstance(reports, Command) else list(reports)
+        pairs: list[Command] = []
+        for report in found:
+            pairs += [report, c.GrantLease()]
+        answers = self.run(pairs, **how)
+        return list(zip(answers[::2], answers[1::2], strict=True))
+
+    def review(self, reviews: Any, **how: Any) -> Any:
+        """Approve or reject what was handed in: ``ReviewWork``."""
+        return self._many(reviews, c.ReviewWork, **how)
+
+    def triage(self, records: Any, **how: Any) -> Any:
+        """Put items aside: ``OpenTriage``."""
+        return self._many(records, c.OpenTriage, **how)
+
+    def resolve(self, records: Any, **how: Any) -> Any:
+        """Settle triage records: ``ResolveTriage``."""
+        return self._many(records, c.ResolveTriage, **how)
+
+    def enrol(self, actors: Any, **how: Any) -> Any:
+        """Let somebody act: ``EnrolActor``."""
+        return self._many(actors, c.EnrolActor, **how)
+
+    def revoke(self, actors: Any, **how: Any) -> Any:
+        """Accept nothing new from somebody: ``RevokeActor``."""
+        return self._many(actors, c.RevokeActor, **how)
+
+    def engage_kill_switch(self, reason: str = "", **how: Any) -> Any:
+        """Stop new leases and renewals at once."""
+        return self.run(c.EngageKillSwitch(reason), urgent=True, **how)
+
+    def release_kill_switch(self, reason: str = "", **how: Any) -> Any:
+        """Let leases be given again."""
+        return self.run(c.ReleaseKillSwitch(reason), urgent=True, **how)
+
+
+def lease_of(answer: Done) -> Lease:
+    """The lease that an accepted grant or renewal gave; raises LookupError where there is none."""
+    for recorded in answer.events:
+        event = recorded.event
+        if isinstance(event, LeaseGranted | LeaseRenewed | CompletionReported):
+            return event.lease
+    raise LookupError("the answer holds no lease")
+
+
+def item_of(answer: Done) -> str:
+    """The id of the work item that an accepted call is about."""
+    for recorded in answer.events:
+        if recorded.stream.startswith("W-"):
+            return recorded.stream
+    raise LookupError("the answer is about no work item")

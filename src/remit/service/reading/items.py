@@ -1,0 +1,305 @@
+"""Lists of items, and one item whole: what ``list``, ``ready``, ``search`` and ``show`` answer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+from remit.core.events import (
+    GoalDrafted,
+    RequirementDrafted,
+    RowRegistered,
+)
+from remit.core.facts import COUNTS, Goal, Item, Lane, Requirement, Row, Triage
+from remit.core.ids import is_item_id
+from remit.core.item_events import ItemCreated, ItemRevised
+from remit.core.lanes import in_turn, merge
+from remit.core.refusals import Code, Refused
+from remit.core.status import Status
+from remit.ports import ItemQuery, ReadTx
+from remit.service.reading import rendering
+
+REDACTED: Final = "[redacted]"
+"""What stands where the bytes of a text were erased."""
+
+HISTORY: Final = 1_000
+"""Most events of an item that ``show`` lists; the newest are kept."""
+
+LANES: Final = 64
+"""Most lanes that the order of leases looks at."""
+
+
+def find(tx: ReadTx, text: str) -> str | Refused:
+    """The item id that a person means: an id, a work id, or an unambiguous beginning of either."""
+    if is_item_id(text) and tx.load([("item", text)])["item", text] is not None:
+        return text
+    known = tx.load([("alias", text)])["alias", text] if text else None
+    if isinstance(known, str):
+        return known
+    matches: dict[str, None] = {}
+    for kind, name in tx.find(text, 20) if text else ():
+        if kind == "item":
+            matches[name] = None
+        elif kind == "alias":
+            alias = tx.load([(kind, name)])[kind, name]
+            if isinstance(alias, str):
+                matches[alias] = None
+    if len(matches) == 1:
+        return next(iter(matches))
+    if matches:
+        return Refused(
+            Code.AMBIGUOUS_ID,
+            f"{text!r} may mean {', '.join(sorted(matches)[:8])}",
+            "give more of the id",
+            {"candidates": sorted(matches)},
+        )
+    return Refused(
+        Code.NOT_FOUND,
+        f"there is no work item {text!r}",
+        "see what there is with 'remit list'",
+        {"item": text},
+    )
+
+
+def load_items(tx: ReadTx, ids: Iterable[str]) -> list[Item]:
+    """Items by id, in the given order; those that do not exist are left out."""
+    wanted = list(ids)
+    facts = tx.load([("item", name) for name in wanted])
+    found = (facts["item", name] for name in wanted)
+    return [item for item in found if isinstance(item, Item)]
+
+
+def texts(tx: ReadTx, items: Sequence[Item]) -> dict[str, dict[str, str]]:
+    """Title and body of items by id, from events and blobs; redacted where the bytes are gone."""
+    blobs = tx.blobs([item.text for item in items if item.text])
+    events = tx.at_seq([item.plan.brief_seq for item in items])
+    found = {}
+    for item in items:
+        recorded = events.get(item.plan.brief_seq)
+        body = ""
+        if recorded is not None and isinstance(recorded.event, ItemCreated | ItemRevised):
+            body = recorded.event.body
+        title = item.title
+        if item.text:
+            data = blobs.get(item.text)
+            if data is None:
+                title, body = title or REDACTED, REDACTED
+            elif item.title:
+                body = data.decode("utf-8", "replace")
+            else:
+                title, body = _foreign(data)
+        found[item.id] = {"title": title, "body": body}
+    return found
+
+
+def _foreign(data: bytes) -> tuple[str, str]:
+    """Title and body of an imported text, which is a JSON object of both."""
+    try:
+        parts = json.loads(data)
+        return str(parts["title"]), str(parts["body"])
+    except (ValueError, KeyError, TypeError):
+        return data[:200].decode("utf-8", "replace"), data.decode("utf-8", "replace")
+
+
+def titles(tx: ReadTx, items: Sequence[Item]) -> dict[str, str]:
+    """Titles by id; only imported items need a blob for it."""
+    foreign = [item for item in items if item.text and not item.title]
+    blobs = tx.blobs([item.text for item in foreign])
+    found = {item.id: item.title for item in items}
+    for item in foreign:
+        data = blobs.get(item.text)
+        found[item.id] = REDACTED if data is None else _foreign(data)[0]
+    return found
+
+
+def summaries(tx: ReadTx, items: Sequence[Item]) -> list[dict[str, Any]]:
+    """What lists show of these items."""
+    named = titles(tx, items)
+    return [rendering.summary(item, named[item.id]) for item in items]
+
+
+def total(tx: ReadTx, statuses: Iterable[str]) -> int:
+    """How many items stand in these statuses, from the counts."""
+    small = tx.small()
+    counts = (small.get(("count", status)) for status in statuses)
+    return sum(count for count in counts if isinstance(count, int))
+
+
+def list_items(tx: ReadTx, query: ItemQuery) -> dict[str, Any]:
+    """``list`` and ``search``: items by status and text, with ``total`` and ``truncated``."""
+    limit = query.limit
+    ids = tx.items(query)
+    statuses = query.statuses or tuple(name for _, name in COUNTS)
+    plain = not (query.text or query.gate or query.hold or query.after)
+    number = total(tx, statuses) if plain else len(ids)
+    return {
+        "items": summaries(tx, load_items(tx, ids)),
+        "total": number,
+        "truncated": number > len(ids) or (not plain and 0 < limit <= len(ids)),
+    }
+
+
+def ready(tx: ReadTx, limit: int) -> dict[str, Any]:
+    """``ready``: items in the order in which leases would be given."""
+    number = total(tx, [Status.READY])
+    wanted = limit or max(number, 1)
+    lanes = _lanes(tx, min(wanted, LANES) if limit else LANES)
+    heads = {str(lane.id): tx.ready(lane.id, None, wanted) for lane in lanes}
+    ids = merge(heads, lanes, wanted)
+    return {
+        "items": summaries(tx, load_items(tx, ids)),
+        "total": number,
+        "truncated": number > len(ids),
+    }
+
+
+def _lanes(tx: ReadTx, limit: int) -> list[Lane]:
+    names = tx.lanes(limit)
+    facts = tx.load([("lane", name) for name in names])
+    return in_turn(f for f in facts.values() if isinstance(f, Lane))
+
+
+def show(tx: ReadTx, name: str) -> dict[str, Any] | Refused:
+    """``show``: the folded state of one item, its owner, plan, dependencies, records, history."""
+    item = _one(tx, name)
+    if isinstance(item, Refused):
+        return item
+    text = texts(tx, [item])[item.id]
+    history = tx.stream(item.id, max(0, item.version - HISTORY), HISTORY)
+    data = rendering.summary(item, text["title"])
+    data |= {
+        "body": text["body"],
+        "expectation": requirements(tx, item),
+        "graph_refs": [{"kind": kind, "target": target} for kind, target in item.links],
+        "orphaned_refs": [
+            d.target.removeprefix("?") for d in item.dependencies if d.target.startswith("?")
+        ],
+        "dependencies": dependencies(tx, item),
+        "plan": rendering.plain(item.plan),
+        "rows": rows(tx, item),
+        "holders": list(item.holders),
+        "work": rendering.plain(item.work),
+        "results": rendering.plain(item.results),
+        "records": records(tx, item),
+        "source": rendering.plain(item.source),
+        "history": [rendering.event(recorded) for recorded in history],
+        "history_truncated": item.version > len(history),
+        "version": item.version,
+    }
+    return data
+
+
+def _one(tx: ReadTx, name: str) -> Item | Refused:
+    found = find(tx, name)
+    if isinstance(found, Refused):
+        return found
+    item = tx.load([("item", found)])["item", found]
+    if not isinstance(item, Item):
+        return Refused(Code.NOT_FOUND, f"there is no work item {name!r}", "see 'remit list'")
+    return item
+
+
+def dependencies(tx: ReadTx, item: Item) -> list[dict[str, Any]]:
+    """The edges of an item with what is known of each target."""
+    targets = load_items(tx, dict.fromkeys(d.via for d in item.dependencies))
+    named = titles(tx, targets)
+    known = {target.id: target for target in targets}
+    found = []
+    for edge in item.dependencies:
+        shown = rendering.dependency(edge)
+        target = known.get(edge.via)
+        shown["status"] = target.status.value if target else None
+        shown["outcome"] = target.outcome.value if target and target.outcome else None
+        shown["title"] = named.get(edge.via)
+        found.append(shown)
+    return found
+
+
+def requirements(tx: ReadTx, item: Item) -> list[dict[str, Any]]:
+    """The requirements that an item owns, with goal revision and statement."""
+    facts = tx.load([("requirement", name) for name in item.plan.requirements])
+    goals = tx.load([("goal", item.plan.goal)]) if item.plan.goal else {}
+    seqs = [f.seq for f in (*facts.values(), *goals.values()) if isinstance(f, Requirement | Goal)]
+    events = tx.at_seq(seqs)
+    found = []
+    for fact in facts.values():
+        if not isinstance(fact, Requirement):
+            continue
+        drafted = events[fact.seq].event
+        statement = drafted.statement if isinstance(drafted, RequirementDrafted) else ""
+        ref = drafted.statement_ref if isinstance(drafted, RequirementDrafted) else ""
+        if not statement and ref:
+            data = tx.blobs([ref]).get(ref)
+            statement = REDACTED if data is None else _foreign(data)[0]
+        found.append(
+            {
+                "id": fact.id,
+                "revision": fact.revision,
+                "goal_revision": fact.goal_revision,
+                "drafted": fact.drafted,
+                "statement": statement,
+            }
+        )
+    return found
+
+
+def goal(tx: ReadTx, name: str) -> dict[str, Any] | None:
+    """A goal's newest revision."""
+    fact = tx.load([("goal", name)])["goal", name]
+    if not isinstance(fact, Goal):
+        return None
+    drafted = tx.at_seq([fact.seq])[fact.seq].event
+    objective = drafted.objective if isinstance(drafted, GoalDrafted) else ""
+    return {
+        "id": fact.id,
+        "revision": fact.revision,
+        "objective": objective,
+        "drafted": fact.drafted,
+        "seq": fact.seq,
+    }
+
+
+def rows(tx: ReadTx, item: Item) -> list[dict[str, Any]]:
+    """The verification rows of an item as registered, each with its newest result."""
+    facts = [f for f in tx.load([("row", n) for n in item.plan.rows]).values()]
+    events = tx.at_seq([f.seq for f in facts if isinstance(f, Row)])
+    results = {r.row: r for r in item.results}
+    found = []
+    for fact in facts:
+        if not isinstance(fact, Row):
+            continue
+        registered = events[fact.seq].event
+        if not isinstance(registered, RowRegistered):
+            continue
+        result = results.get(fact.id)
+        shown = {"id": fact.id, **rendering.plain(registered), "seq": fact.seq}
+        shown["result"] = rendering.plain(result)
+        found.append(shown)
+    return found
+
+
+def records(tx: ReadTx, item: Item) -> list[dict[str, Any]]:
+    """The open triage records of an item."""
+    facts = tx.load([("triage", name) for name in item.triage])
+    return [triage_record(tx, f) for f in facts.values() if isinstance(f, Triage)]
+
+
+def triage_record(tx: ReadTx, record: Triage) -> dict[str, Any]:
+    """A triage record with the evidence and resolutions that its event names."""
+    opened = tx.at_seq([record.opened_seq])[record.opened_seq]
+    payload = rendering.plain(opened.event)
+    return {
+        "id": record.id,
+        "item": record.item,
+        "kind": record.kind,
+        "open": record.open,
+        "resolution": record.resolution or None,
+        "opened_at": rendering.rfc3339(opened.at),
+        "opened_by": opened.actor,
+        "seq": record.opened_seq,
+        "evidence": payload.get("evidence", []),
+        "resolutions": payload.get("resolutions", []),
+        "reason": payload.get("reason", ""),
+        "payload": payload,
+    }

@@ -1,0 +1,185 @@
+"""What waits and why: ``blocked``, ``inbox``, ``triage list``, ``dep tree`` and ``explain``.
+
+``blocked`` names for each item the gate or hold that stops it and the command that would open it.
+``explain`` runs admission itself on the snapshot, so it says what admission would say now.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from remit.core import gates
+from remit.core.admission import assess
+from remit.core.commands import Ask
+from remit.core.facts import Actor, ActorKind, Item, Rule, Triage
+from remit.core.refusals import Refused
+from remit.core.status import Status
+from remit.core.view import Draft, Missing, View
+from remit.ports import ItemQuery, ReadTx
+from remit.service.loading import Loader
+from remit.service.reading import rendering
+from remit.service.reading.items import (
+    _one,
+    load_items,
+    summaries,
+    titles,
+    total,
+    triage_record,
+)
+
+WAITING: Final = (Status.DRAFT.value, Status.HELD.value, Status.TRIAGED.value)
+
+TREE: Final = 1_000
+"""Most nodes that a dependency tree shows."""
+
+
+def how_to_open(item: Item) -> str:
+    """What a person can do about whatever stops this item."""
+    if item.status is Status.TRIAGED and item.triage:
+        return f"settle it: 'remit triage show {item.triage[0]}'"
+    if item.gate:
+        gate, _, rule = item.gate.partition("/")
+        return gates.HOW_TO_OPEN.get(gate, "").format(id=item.id, rule=rule or item.plan.rule)
+    waits = [d for d in item.dependencies if d.state.value != "met"]
+    if waits:
+        target = waits[0].via
+        if target.startswith("?"):
+            return (
+                f"{target[1:]} is not on this ledger: import it, or"
+                f" 'remit dep rm {item.id} {target[1:]}'"
+            )
+        return f"finish {target} first: 'remit show {target}'"
+    return f"'remit recheck {item.id}'"
+
+
+def blocked(tx: ReadTx, limit: int, after: int = 0) -> dict[str, Any]:
+    """Items that cannot be leased yet, each with its gate or hold and how to open it."""
+    ids = tx.items(ItemQuery(statuses=WAITING, limit=limit, after=after))
+    items = load_items(tx, ids)
+    number = total(tx, WAITING)
+    found = []
+    for item, shown in zip(items, summaries(tx, items), strict=True):
+        waits = [rendering.dependency(d) for d in item.dependencies if d.state.value != "met"]
+        shown["blocked_by"] = _stopper(item)
+        shown["how_to_open"] = how_to_open(item)
+        shown["waits_on"] = waits
+        found.append(shown)
+    return {"items": found, "total": number, "truncated": number > len(found)}
+
+
+def _stopper(item: Item) -> str:
+    if item.status is Status.TRIAGED:
+        return f"triage {', '.join(item.triage)}"
+    if item.gate:
+        return f"gate {item.gate}"
+    return f"hold {item.hold.reason}" if item.hold else "nothing"
+
+
+def inbox(tx: ReadTx, actor: str, limit: int) -> dict[str, Any]:
+    """What waits for this actor: its leases, reviews it may do, and for humans records and rules."""
+    fact = tx.load([("actor", actor)])["actor", actor]
+    human = isinstance(fact, Actor) and fact.kind is ActorKind.HUMAN
+    found: list[dict[str, Any]] = []
+    wants = [(Status.LEASED, "finish"), (Status.IN_REVIEW, "review"), (Status.APPROVED, "ship")]
+    if human:
+        wants += [(Status.SHIPPED, "verify"), (Status.TRIAGED, "triage")]
+    for status, act in wants:
+        ids = tx.items(ItemQuery(statuses=(status.value,), limit=max(limit, 1) * 4))
+        for item in load_items(tx, ids):
+            mine = item.lease is not None and item.lease.actor == actor
+            if (status is Status.LEASED) != mine or (
+                status is Status.IN_REVIEW and actor in item.holders
+            ):
+                continue
+            [shown] = summaries(tx, [item])
+            found.append({**shown, "act": act})
+    rules = _unaccepted(tx) if human else []
+    cut = found[:limit] if limit else found
+    return {
+        "items": cut,
+        "rules": rules,
+        "total": len(found),
+        "truncated": len(found) > len(cut),
+    }
+
+
+def _unaccepted(tx: ReadTx) -> list[dict[str, Any]]:
+    names = tx.names("rule", "", 100)
+    facts = tx.load([("rule", name) for name in names])
+    return [
+        {"name": f.name, "revision": f.revision, "digest": f.digest}
+        for f in facts.values()
+        if isinstance(f, Rule) and not f.accepted
+    ]
+
+
+def triage_list(tx: ReadTx, *, open_only: bool, limit: int) -> dict[str, Any]:
+    """Triage records, oldest first."""
+    names = tx.triage(open_only=open_only, limit=limit + 1 if limit else 0)
+    shown = names[:limit] if limit else names
+    facts = tx.load([("triage", name) for name in shown])
+    found = [triage_record(tx, f) for f in facts.values() if isinstance(f, Triage)]
+    return {
+        "records": found,
+        "total": len(names),
+        "truncated": len(names) > len(shown),
+    }
+
+
+def tree(tx: ReadTx, name: str) -> dict[str, Any] | Refused:
+    """What an item waits on, and what those wait on, each item once."""
+    root = _one(tx, name)
+    if isinstance(root, Refused):
+        return root
+    nodes: list[dict[str, Any]] = []
+    seen: set[str] = {root.id}
+    queue: list[tuple[Item, int]] = [(root, 0)]
+    while queue and len(nodes) < TREE:
+        item, depth = queue.pop()
+        [title] = titles(tx, [item]).values()
+        edges = [rendering.dependency(d) for d in item.dependencies]
+        nodes.append(
+            {
+                "id": item.id,
+                "title": title,
+                "status": item.status.value,
+                "depth": depth,
+                "dependencies": edges,
+            }
+        )
+        fresh = [d.via for d in item.dependencies if d.via not in seen]
+        seen.update(fresh)
+        queue += [(child, depth + 1) for child in reversed(load_items(tx, fresh))]
+    return {"item": root.id, "nodes": nodes, "truncated": bool(queue)}
+
+
+def explain(tx: ReadTx, name: str) -> dict[str, Any] | Refused:
+    """What admission says of an item on this snapshot, with every check, and what would open it."""
+    item = _one(tx, name)
+    if isinstance(item, Refused):
+        return item
+    view = View(tx.small(), tx.head().seq)
+    loader = Loader(tx, view, 0)
+    loader.load([("item", item.id)])
+    draft = Draft(view, Ask(tx.now(), "remit-admission"))
+    found = None
+    while found is None:
+        try:
+            found = assess(draft, item)
+        except Missing as lacking:
+            loader.load(lacking.keys)
+    owner = item.owner
+    return {
+        "id": item.id,
+        "status": item.status.value,
+        "question": f"May {item.id} be leased?",
+        "verdict": found.verdict.value,
+        "reason": found.reason,
+        "gate": found.gate or None,
+        "trigger": found.trigger or None,
+        "owner": {"kind": owner.kind.value, "identity": owner.identity} if owner else None,
+        "checks": rendering.plain(found.checks),
+        "recorded": {"gate": item.gate or None, "hold": rendering.plain(item.hold)},
+        "how_to_open": "" if found.verdict == "ADMIT" else how_to_open(item),
+        "as_of_seq": tx.head().seq,
+    }

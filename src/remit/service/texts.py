@@ -1,0 +1,132 @@
+"""Texts on their way to the ledger: sound, bounded, and long ones as salted blobs.
+
+Text that is short stays in its event. Text over ``INLINE`` bytes becomes a blob, and the event names
+SHA-256 of a random salt and the bytes, so that erasing both later leaves every proof intact and the
+digest tells nothing about a guessable text (CONTRACT 14). Text with lone surrogates or NUL cannot be
+stored as it is and is refused by name, before anything is decided.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
+from operator import attrgetter
+from typing import Any, Final
+
+from remit.core.change import changed
+from remit.core.commands import Command, CreateItem, ReviseItem, Text
+from remit.core.refusals import Code, Refused
+from remit.ports import Blob
+
+INLINE: Final = 4_096
+"""Longest text, in bytes, that an event holds itself."""
+
+LONGEST: Final = 16 * 1024 * 1024
+"""Longest text, in bytes, that is taken at all."""
+
+SALT: Final = 16
+"""Bytes of salt before a blob's own bytes."""
+
+
+def blob_of(data: bytes) -> tuple[str, Blob]:
+    """A blob with a fresh salt, and the digest that events name it by."""
+    salt = os.urandom(SALT)
+    digest = hashlib.sha256(salt + data)
+    return digest.hexdigest(), Blob(digest.digest(), salt, data)
+
+
+class Prepared:
+    """A command whose texts fit the ledger, with the blobs that some of them became."""
+
+    def __init__(self, command: Command) -> None:
+        self.blobs: list[Blob] = []
+        self.plain: list[tuple[str, str]] = []
+        self.command = command
+        self.refused = _unsound(command)
+        if self.refused is None:
+            self.command = self._shorten(command)
+
+    def _shorten(self, command: Command) -> Command:
+        if isinstance(command, CreateItem):
+            return self._body(command, command.body)
+        if isinstance(command, ReviseItem) and command.body is not None:
+            command = self._body(command, command.body)
+        for name in _text_fields(type(command)):
+            text: Text = getattr(command, name)
+            if len(text.inline) > INLINE or len(text.inline.encode()) > INLINE:
+                ref = self._keep(text.inline.encode())
+                command = changed(command, **{name: Text(ref=ref)})
+        return command
+
+    def _body(self, command: Any, body: str) -> Command:
+        if len(body) <= INLINE and len(body.encode()) <= INLINE:
+            return command  # type: ignore[no-any-return]  # the command that came in
+        return changed(command, body="", text_ref=self._keep(body.encode()))  # type: ignore[no-any-return]  # same type
+
+    def _keep(self, data: bytes) -> str:
+        ref, blob = blob_of(data)
+        self.blobs.append(blob)
+        self.plain.append((ref, hashlib.sha256(data).hexdigest()))
+        return ref
+
+
+_TEXTS: Final[dict[type, tuple[str, ...]]] = {}
+_NAMES: Final[dict[type, tuple[tuple[str, ...], Any]]] = {}
+
+
+def _text_fields(cls: type) -> tuple[str, ...]:
+    known = _TEXTS.get(cls)
+    if known is None:
+        known = tuple(f.name for f in fields(cls) if f.type == "Text")
+        _TEXTS[cls] = known
+    return known
+
+
+def _unsound(command: Command) -> Refused | None:
+    for name, text in _strings(command, ""):
+        if text.isascii() and "\0" not in text and len(text) <= LONGEST:
+            continue
+        found = ""
+        if "\0" in text:
+            found = "a NUL character"
+        else:
+            try:
+                if len(text.encode()) > LONGEST:
+                    found = f"more than {LONGEST} bytes"
+            except UnicodeEncodeError:
+                found = "a character that is not text (a lone surrogate)"
+        if found:
+            return Refused(
+                Code.BAD_INPUT,
+                f"{type(command).__name__}: {name} has {found}",
+                "give plain text in UTF-8",
+                {"field": name},
+            )
+    return None
+
+
+def _strings(value: Any, path: str) -> Iterator[tuple[str, str]]:
+    if isinstance(value, str):
+        if value:
+            yield path, value
+    elif isinstance(value, tuple):
+        for part in value:
+            if part.__class__ is not int:
+                yield from _strings(part, path)
+    elif is_dataclass(value) and not isinstance(value, type):
+        cls = type(value)
+        known = _NAMES.get(cls)
+        if known is None:
+            names = tuple(f.name for f in fields(cls))
+            known = (names, attrgetter(*names) if len(names) > 1 else None)
+            _NAMES[cls] = known
+        names, get = known
+        values = get(value) if get else tuple(getattr(value, n) for n in names)
+        for name, part in zip(names, values, strict=True):
+            if part.__class__ is str:
+                if part:
+                    yield name, part
+            elif part is not None and part.__class__ not in (int, bool):
+                yield from _strings(part, name)

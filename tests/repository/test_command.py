@@ -1,0 +1,113 @@
+"""How git is run: its environment, its bounds, and what becomes of its failures."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from remit.core.gitfacts import RepositoryCode, RepositoryRefusal, redact_text, redact_url
+from remit.repository import Git, GitLimits, GitRepository
+from remit.repository.command import Trust
+
+
+def fake_git(root: Path, body: str) -> str:
+    program = root / "fake-git"
+    program.write_text(f"#!/bin/sh\n{body}\n")
+    program.chmod(0o755)
+    return str(program)
+
+
+def test_refuses_a_missing_git(lab: Any, refused: Any) -> None:
+    repo = GitRepository(lab.host, git=Git(program=str(lab.root / "no-git")))
+    refused(repo.observe_main(), RepositoryCode.GIT_MISSING)
+
+
+def test_a_git_that_hangs_and_ignores_signals_is_ended(lab: Any, refused: Any) -> None:
+    program = fake_git(lab.root, "trap '' TERM\nsleep 60 &\nwait\nsleep 60")
+    repo = GitRepository(lab.host, git=Git(program, GitLimits(local_ms=200)))
+    started = time.monotonic()
+    refused(repo.observe_main(), RepositoryCode.GIT_TIMEOUT)
+    assert time.monotonic() - started < 10
+
+
+def test_a_remote_that_hangs_is_a_timeout(lab: Any, refused: Any) -> None:
+    slow = lab.root / "slow.sh"
+    slow.write_text("#!/bin/sh\nexec sleep 60\n")
+    slow.chmod(0o755)
+    lab.git("config", "remote.origin.uploadpack", str(slow))
+    repo = GitRepository(lab.host, git=Git(limits=GitLimits(network_ms=300)))
+    refused(repo.observe_main(), RepositoryCode.GIT_TIMEOUT)
+
+
+def test_output_without_end_is_refused_in_bounded_memory(lab: Any, refused: Any) -> None:
+    program = fake_git(lab.root, "head -c 20000000 /dev/zero")
+    git = Git(program, GitLimits(output_bytes=1_000))
+    found = git.run(["anything"], cwd=lab.host, operation="test")
+    refused(found, RepositoryCode.OUTPUT_TOO_LARGE)
+
+
+def test_the_isolated_environment_holds_nothing_of_the_persons(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name in ("AWS_SECRET_ACCESS_KEY", "REMIT_TOKEN", "SSH_AUTH_SOCK", "GIT_DIR", "HOME"):
+        monkeypatch.setenv(name, "x")
+    isolated = Git().environment(Trust.ISOLATED)
+    assert not {"AWS_SECRET_ACCESS_KEY", "REMIT_TOKEN", "SSH_AUTH_SOCK", "GIT_DIR", "HOME"} & set(
+        isolated
+    )
+    assert isolated["GIT_CONFIG_NOSYSTEM"] == "1"
+    assert Path(isolated["GIT_CONFIG_GLOBAL"]).is_file()
+    for environment in (isolated, Git().environment(Trust.PERSON)):
+        assert environment["GIT_TERMINAL_PROMPT"] == "0"
+        assert environment["GIT_OPTIONAL_LOCKS"] == "0"
+        assert environment["LC_ALL"] == "C"
+
+
+@pytest.mark.parametrize("name", ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_TRACE"])
+def test_variables_that_move_git_are_dropped(
+    lab: Any, repo: GitRepository, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setenv(name, str(lab.root / "elsewhere"))
+    assert not isinstance(repo.observe_main(), RepositoryRefusal)
+    assert not (lab.root / "elsewhere").exists()
+
+
+def test_ssh_never_prompts_unless_the_person_chose_a_command(lab: Any, refused: Any) -> None:
+    log = lab.root / "ssh.log"
+    ssh = lab.root / "bin" / "ssh"
+    ssh.parent.mkdir()
+    ssh.write_text(f"#!/bin/sh\necho \"$0 $@\" >> '{log}'\nexit 255\n")
+    ssh.chmod(0o755)
+    lab.git("remote", "set-url", "origin", "ssh://git@h.example/x.git")
+    inherited = dict(os.environ) | {"PATH": f"{ssh.parent}:{os.environ['PATH']}"}
+    repo = GitRepository(lab.host, git=Git(inherited=inherited))
+    refused(repo.observe_main(), RepositoryCode.REMOTE_UNREACHABLE)
+    assert "BatchMode=yes" in log.read_text()
+    log.unlink()
+    lab.git("config", "core.sshCommand", f"{ssh} -o Mine=yes")
+    refused(repo.observe_main(), RepositoryCode.REMOTE_UNREACHABLE)
+    assert "Mine=yes" in log.read_text()
+    assert "BatchMode" not in log.read_text()
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("https://ada:pw@h.example/x.git", "https://h.example/x.git"),
+        ("https://t0ken@h.example/x.git?a=b#c", "https://h.example/x.git"),
+        ("ssh://git:pw@h.example:22/x.git", "ssh://git@h.example:22/x.git"),
+        ("ssh://git@h.example/x.git", "ssh://git@h.example/x.git"),
+        ("git@h.example:x.git", "git@h.example:x.git"),
+        ("https://a@b:p@h.example/x", "https://h.example/x"),
+        ("file:///srv/x#1.git", "file:///srv/x#1.git"),
+        ("/srv/x.git", "/srv/x.git"),
+        ("https://h.example", "https://h.example"),
+    ],
+)
+def test_urls_lose_their_credentials(url: str, shown: str) -> None:
+    assert redact_url(url) == shown
+    assert redact_text(f"fatal: '{url}' is away") == f"fatal: '{shown}' is away"
