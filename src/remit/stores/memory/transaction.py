@@ -20,7 +20,7 @@ from remit.stores.paths import shortest_path
 
 _APART: Final = ("item", "alias", "triage", "lane")
 _UNLISTED: Final = ("counter", "count", "load", "ledger")
-_FOUND: Final = (*_APART, *(kind for kind in FACT_TYPES if kind not in (*_UNLISTED, *_APART)))
+_FOUND: Final = (*_APART[:3], *(kind for kind in FACT_TYPES if kind not in (*_UNLISTED, *_APART)))
 _SMALL: Final = ("counter", "count", "ledger")
 
 

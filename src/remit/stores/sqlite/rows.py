@@ -115,9 +115,8 @@ class Batch:
             try:
                 connection.executemany(_SQL[name], bindings)
             except apsw.ConstraintError as error:
-                keys = self._keys[name]
-                which = keys[0][1] if len(keys) == 1 else f"{keys[0][1]} and {len(keys) - 1} more"
-                raise misuse.mismatch((keys[0][0], which), str(error), "a row that fits") from error
+                key = self._keys[name][connection.total_changes() - before]
+                raise misuse.mismatch(key, str(error), "a row that fits") from error
             met = connection.total_changes() - before
             if met != len(bindings):
                 raise misuse.mismatch(

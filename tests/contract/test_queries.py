@@ -1,0 +1,242 @@
+"""Queries: each answers in its stated order, within its limit, and sees its own transaction."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from remit.core.facts import DependencyKind, EdgeState, Lane, LaneId
+from remit.core.status import Status
+from remit.ports import Change, Edge, ItemQuery, Store
+from tests.contract.builders import T0, blob, edge, item, put, triage
+
+DEFAULT = "default|default"
+
+
+def test_ready_goes_by_rank_and_number(store: Store) -> None:
+    put(
+        store,
+        [
+            item(1, Status.READY, rank=T0 + 5),
+            item(2, Status.READY, rank=T0 - 5),
+            item(10, Status.READY, rank=T0),
+            item(9, Status.READY, rank=T0),
+            item(3, Status.READY, rank=T0, tenant="other"),
+            item(4, Status.DRAFT, rank=T0),
+        ],
+    )
+    with store.read() as tx:
+        assert tx.ready(DEFAULT, None, 9) == ["W-2", "W-9", "W-10", "W-1"]
+        assert tx.ready(DEFAULT, None, 2) == ["W-2", "W-9"]
+        assert tx.ready(DEFAULT, (T0, 9), 9) == ["W-10", "W-1"]
+        assert tx.ready("default|other", None, 9) == ["W-3"]
+        assert tx.ready("none", None, 9) == []
+
+
+def test_lanes_come_in_turn(store: Store) -> None:
+    lanes = [("b", 5, 1), ("a", 5, 1), ("c", 1, 2), ("idle", 0, 0)]
+    put(store, {("lane", n): Lane(LaneId(n), 1, p, r, 0) for n, p, r in lanes})
+    with store.read() as tx:
+        assert tx.lanes(9) == ["c", "a", "b"]
+        assert tx.lanes(1) == ["c"]
+
+
+def test_dependents_are_edges_of_unfinished_items(store: Store) -> None:
+    met, unmet = EdgeState.MET, EdgeState.UNMET
+    put(
+        store,
+        [
+            item(2, dependencies=(edge("W-1"), edge("W-1", met, DependencyKind.WAITS_FOR)), unmet=1),
+            item(3, Status.READY, dependencies=(edge("W-1", met, target="W-7"),)),
+            item(4, Status.CLOSED, dependencies=(edge("W-1"),)),
+            item(5, dependencies=(edge("?lost"),), unmet=1),
+        ],
+    )
+    with store.read() as tx:
+        assert tx.dependents("W-1", 9) == [
+            Edge("W-3", "W-7", "blocks", "met"),
+            Edge("W-2", "W-1", "blocks", "unmet"),
+            Edge("W-2", "W-1", "waits-for", "met"),
+        ]
+        assert len(tx.dependents("W-1", 2)) == 2
+        assert tx.dependents("?lost", 9) == [Edge("W-5", "?lost", "blocks", "unmet")]
+        assert tx.waiting("W-1", "blocks", "met", 9) == [Edge("W-2", "W-1", "blocks", "unmet")]
+        assert tx.waiting("W-1", DependencyKind.BLOCKS, unmet, 9) == [
+            Edge("W-3", "W-7", "blocks", "met")
+        ]
+        assert len(tx.waiting("W-1", "blocks", "-", 9)) == 2
+        assert len(tx.waiting("W-1", "blocks", "-", 1)) == 1
+        assert tx.waiting("W-1", "parent-child", "met", 9) == []
+
+
+def test_edges_follow_their_item(store: Store) -> None:
+    first = item(2, dependencies=(edge("W-1"), edge("W-3")), unmet=2)
+    put(store, [first])
+    second = dataclasses.replace(
+        first, version=2, unmet=1, dependencies=(edge("W-1", EdgeState.MET), edge("W-4", target="W-3"))
+    )
+    with store.write() as tx:
+        tx.write([Change(("item", "W-2"), first, second)])
+        assert tx.dependents("W-1", 9) == [Edge("W-2", "W-1", "blocks", "met")]
+        assert tx.dependents("W-3", 9) == []
+        assert tx.dependents("W-4", 9) == [Edge("W-2", "W-3", "blocks", "unmet")]
+    with store.write() as tx:
+        tx.write([Change(("item", "W-2"), second, None)])
+        assert tx.dependents("W-1", 9) == []
+
+
+def test_two_edges_may_be_judged_by_one_item(store: Store) -> None:
+    child = DependencyKind.WAITS_FOR_CHILD
+    twice = (edge("W-1", kind=child, target="W-5"), edge("W-1", kind=child, target="W-5"))
+    put(store, [item(2, dependencies=twice, unmet=2)])
+    with store.read() as tx:
+        assert tx.dependents("W-1", 9) == [Edge("W-2", "W-5", "waits-for-child", "unmet")]
+
+
+def test_children_are_known_when_they_are_finished(store: Store) -> None:
+    parent = DependencyKind.PARENT
+    put(
+        store,
+        [
+            item(3, dependencies=(edge("W-1", kind=parent),), unmet=1),
+            item(2, Status.CLOSED, dependencies=(edge("W-1", kind=parent),)),
+            item(4, dependencies=(edge("W-1"),), unmet=1),
+        ],
+    )
+    with store.read() as tx:
+        assert tx.children("W-1", 9) == ["W-2", "W-3"]
+        assert tx.children("W-1", 1) == ["W-2"]
+        assert tx.children("W-2", 9) == []
+
+
+def test_reaches_finds_the_shortest_path(store: Store) -> None:
+    put(
+        store,
+        [
+            item(1, dependencies=(edge("W-2"), edge("W-3")), unmet=2),
+            item(2, dependencies=(edge("W-4"),), unmet=1),
+            item(3, dependencies=(edge("W-5"),), unmet=1),
+            item(4, dependencies=(edge("W-5"),), unmet=1),
+            item(5, dependencies=(edge("W-6", EdgeState.MET),)),
+            item(6, dependencies=(edge("W-1"),), unmet=1),
+        ],
+    )
+    with store.read() as tx:
+        assert tx.reaches("W-1", "W-5", 99) == ("W-1", "W-3", "W-5")
+        assert tx.reaches("W-1", "W-1", 99) == ("W-1",)
+        assert tx.reaches("W-1", "W-6", 99) is None
+        assert tx.reaches("W-6", "W-5", 99) == ("W-6", "W-1", "W-3", "W-5")
+        assert tx.reaches("W-6", "W-5", 2) == ()
+        assert tx.reaches("W-9", "W-1", 99) is None
+
+
+def test_leases_by_expiry_and_by_fence(store: Store) -> None:
+    late, soon = item(1, Status.LEASED), item(2, Status.LEASED)
+    assert late.lease is not None
+    late = dataclasses.replace(late, lease=dataclasses.replace(late.lease, expires_at=T0 + 99))
+    put(store, [late, soon, item(3, Status.READY)])
+    with store.read() as tx:
+        assert tx.due(T0 + 1, 9) == []
+        assert tx.due(T0 + 2, 9) == ["W-2"]
+        assert tx.due(T0 + 99, 9) == ["W-2", "W-1"]
+        assert tx.due(T0 + 99, 1) == ["W-2"]
+        assert tx.leased_before(2, 9) == ["W-1"]
+        assert tx.leased_before(99, 9) == ["W-1", "W-2"]
+        assert tx.leased_before(99, 1) == ["W-1"]
+
+
+def test_gated_and_held_items(store: Store) -> None:
+    held = [item(n, Status.HELD) for n in (11, 12)]
+    put(store, [item(n, gate="import-open") for n in (10, 2, 9)] + [item(3, gate="x")] + held)
+    with store.read() as tx:
+        assert tx.gated("import-open", 0, 9) == ["W-2", "W-9", "W-10"]
+        assert tx.gated("import-open", 2, 1) == ["W-9"]
+        assert tx.gated("import", 0, 9) == []
+        assert tx.items(ItemQuery(gate="x")) == ["W-3"]
+        assert tx.items(ItemQuery(gate="import-open", newest_first=True)) == ["W-10", "W-9", "W-2"]
+        assert tx.items(ItemQuery(hold="WAITING")) == ["W-11", "W-12"]
+        assert tx.items(ItemQuery(hold="WAITING", newest_first=True, limit=1)) == ["W-12"]
+        assert tx.items(ItemQuery(hold="OTHER")) == []
+
+
+@pytest.fixture
+def listed(store: Store) -> Store:
+    put(store, [item(n, Status.READY if n % 2 else Status.CLOSED) for n in range(1, 13)])
+    return store
+
+
+def test_listings_page_both_ways(listed: Store) -> None:
+    def ids(*numbers: int) -> list[str]:
+        return [f"W-{n}" for n in numbers]
+
+    with listed.read() as tx:
+        assert tx.items(ItemQuery(limit=3)) == ids(1, 2, 3)
+        assert tx.items(ItemQuery(limit=3, after=9)) == ids(10, 11, 12)
+        assert tx.items(ItemQuery(limit=0)) == ids(*range(1, 13))
+        assert tx.items(ItemQuery(limit=3, newest_first=True)) == ids(12, 11, 10)
+        assert tx.items(ItemQuery(limit=0, newest_first=True, after=3)) == ids(2, 1)
+        assert tx.items(ItemQuery(statuses=("ready",), limit=2, after=3)) == ids(5, 7)
+        both = ("ready", "closed", "ready")
+        assert tx.items(ItemQuery(statuses=both, limit=4, after=1)) == ids(2, 3, 4, 5)
+        assert tx.items(ItemQuery(statuses=both, limit=3, newest_first=True)) == ids(12, 11, 10)
+        assert tx.items(ItemQuery(statuses=("shipped",))) == []
+
+
+def test_a_search_looks_at_ids_aliases_titles_and_blobs(store: Store) -> None:
+    text = blob("Größe des Puffers\nand more".encode())
+    with store.write() as tx:
+        tx.put_blobs([text])
+    put(
+        store,
+        [
+            item(1, title="Fix the LEAK"),
+            item(2, title="", text=text.digest.hex()),
+            item(3, alias="bd-leaky"),
+            item(4),
+        ],
+    )
+    with store.read() as tx:
+        assert tx.items(ItemQuery(text="leak")) == ["W-1", "W-3"]
+        assert tx.items(ItemQuery(text="leak", limit=1)) == ["W-1"]
+        assert tx.items(ItemQuery(text="größe DES")) == ["W-2"]
+        assert tx.items(ItemQuery(text="title", newest_first=True)) == ["W-4", "W-3"]
+        assert tx.items(ItemQuery(text="leak", statuses=("closed",))) == []
+    with store.write() as tx:
+        tx.erase_blobs([text.digest.hex()])
+        assert tx.items(ItemQuery(text="größe")) == []
+
+
+def test_find_and_names(store: Store) -> None:
+    put(store, [item(n) for n in (1, 10, 2)])
+    put(store, {("alias", "W-like"): "W-1", ("triage", "TR-1"): triage(1, open_=True, seq=1)})
+    put(store, {("counter", "W-x"): 1, ("lane", "W|x"): Lane(LaneId("W|x"), 1, 0, 0, 0)})
+    with store.read() as tx:
+        assert tx.find("W-1", 9) == [("item", "W-1"), ("item", "W-10")]
+        assert tx.find("W", 9)[2:] == [("item", "W-2"), ("alias", "W-like")]
+        assert len(tx.find("W", 2)) == 2
+        assert tx.find("TR", 9) == [("triage", "TR-1")]
+        assert tx.find("%", 9) == []
+        assert tx.names("item", "", 9) == ["W-1", "W-10", "W-2"]
+        assert tx.names("item", "W-1", 1) == ["W-10"]
+        assert tx.names("alias", "", 9) == ["W-like"]
+        assert tx.names("counter", "", 9) == ["W-x"]
+        assert tx.names("triage", "", 9) == ["TR-1"]
+        assert tx.names("lane", "", 9) == ["W|x"]
+        assert tx.names("goal", "", 9) == []
+
+
+def test_triage_oldest_first(store: Store) -> None:
+    records = [triage(1, open_=True, seq=9), triage(2, open_=False, seq=3), triage(3, open_=True, seq=5)]
+    put(store, {("triage", r.id): r for r in records})
+    with store.read() as tx:
+        assert tx.triage(open_only=True, limit=9) == ["TR-3", "TR-1"]
+        assert tx.triage(open_only=False, limit=9) == ["TR-2", "TR-3", "TR-1"]
+        assert tx.triage(open_only=False, limit=1) == ["TR-2"]
+
+
+def test_a_transaction_sees_its_own_writes(store: Store) -> None:
+    with store.write() as tx:
+        tx.write([Change(("item", "W-1"), None, item(1, Status.READY))])
+        assert tx.ready(DEFAULT, None, 9) == ["W-1"]
+        assert tx.items(ItemQuery()) == ["W-1"]
