@@ -115,7 +115,7 @@ class Delivery:
         item = self._item(name)
         if isinstance(item, Refused):
             return item
-        said = {"branch": branch, "pr_url": pr_url, "text": c.Text(text)}
+        said: dict[str, Any] = {"branch": branch, "pr_url": pr_url, "text": c.Text(text)}
         before = _answered(self.operations, command_id)
         if before is not None:
             return self._again(item.id, fence, head, before, said, command_id)

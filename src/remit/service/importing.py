@@ -21,6 +21,7 @@ from remit.core import gates
 from remit.core.backlog import ImportedRow, UnfitRow
 from remit.core.canonical import canonical
 from remit.core.commands import Command
+from remit.core.decide.imports import EDITABLE
 from remit.core.facts import ImportRun, Item
 from remit.core.refusals import Code, Refused
 from remit.ports import Backlog, Blob, ReadTx
@@ -119,9 +120,14 @@ class Import:
                     self.tally.quarantine(row.row, row.id, row.code, row.reason)
                     if self.repeated:
                         continue
-                elif known.get(row.alias) == row.digest:
-                    self.tally.unchanged += 1
-                    continue
+                elif row.alias in known:
+                    digest, passed_on = known[row.alias]
+                    if digest == row.digest:
+                        self.tally.unchanged += 1
+                        continue
+                    if passed_on and self.repeated:
+                        self._changed_upstream(row)
+                        continue
                 refused = self._ensure_run()
                 if refused is not None:
                     return refused
@@ -175,14 +181,19 @@ class Import:
         if more:
             self.engine.run(more)
 
-    def _known(self, aliases: Sequence[str]) -> dict[str, str]:
-        """Digests of the sources of items that are there already, by alias."""
+    def _changed_upstream(self, row: ImportedRow) -> None:
+        """A changed row of an item that moved on, which an earlier import recorded already."""
+        reason = "it changed in its source after its item moved on"
+        self.tally.quarantine(row.row, row.alias, Code.CHANGED_UPSTREAM.value, reason)
+
+    def _known(self, aliases: Sequence[str]) -> dict[str, tuple[str, bool]]:
+        """Of items that are there already: the digest of the source, and whether it moved on."""
         with self.operations.store.read() as tx:
             found = tx.load([("alias", alias) for alias in aliases])
             ids = {name: key[1] for key, name in found.items() if isinstance(name, str)}
             items = tx.load([("item", name) for name in ids])
         return {
-            ids[item.id]: item.source.digest
+            ids[item.id]: (item.source.digest, item.status not in EDITABLE)
             for item in items.values()
             if isinstance(item, Item) and item.source is not None
         }
