@@ -19,6 +19,9 @@ from remit.core.status import Status
 
 _ABSENT: Final = object()
 
+UNCOUNTED: Final = ("counter", "count")
+"""Kinds of which all facts are always loaded, so that what is not there is zero."""
+
 
 class Missing(Exception):  # noqa: N818  # not an error: it asks for a fact
     """A fact or query that the decision needs was not loaded."""
@@ -49,7 +52,7 @@ class View:
         """A loaded fact; raises ``Missing`` if it was not loaded."""
         fact = self.facts.get((kind, name), _ABSENT)
         if fact is _ABSENT:
-            if kind in ("counter", "count"):
+            if kind in UNCOUNTED:
                 return None
             raise Missing((kind, name))
         return fact  # type: ignore[return-value]  # _ABSENT was handled
@@ -161,6 +164,11 @@ class Draft:
             ask.conversation_ref,
             ask.trace_context,
         )
-        self.delta.update(evolve(self.get, recorded))
+        changes = evolve(self.get, recorded)
+        facts, delta = self.view.facts, self.delta
+        for key in changes:
+            if key not in facts and key not in delta and key[0] not in UNCOUNTED:
+                raise Missing(key)
+        delta.update(changes)
         self.events.append(recorded)
         return recorded

@@ -76,13 +76,19 @@ class Operations:
         same command id) or ``LedgerCorrupt``.
         """
         if isinstance(commands, Command):
-            return self._run([commands], [command_id], False, urgent)[0]
+            return self.run_each([commands], [command_id], urgent=urgent)[0]
         ids = [f"{command_id}/{i}" if command_id else "" for i in range(len(commands))]
-        return self._run(commands, ids, atomic, urgent)
+        return self.run_each(commands, ids, atomic=atomic, urgent=urgent)
 
-    def _run(
-        self, commands: Sequence[Command], ids: Sequence[str], atomic: bool, urgent: bool
+    def run_each(
+        self,
+        commands: Sequence[Command],
+        ids: Sequence[str],
+        *,
+        atomic: bool = False,
+        urgent: bool = False,
     ) -> list[Answer]:
+        """Run commands under command ids of their own, empty where one has none."""
         calls: list[Call] = []
         unsound: dict[int, Refused] = {}
         caller = self.caller

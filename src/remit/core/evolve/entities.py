@@ -191,7 +191,8 @@ def _import_closed(get: Get, rec: Recorded, ev: e.ImportClosed, out: Out) -> Non
     if not run.open:
         raise FoldError(rec, f"import {run.id} was closed before")
     out["import", rec.entity] = changed(run, version=rec.version, open=False)
-    out["import-digest", run.digest] = run.id
+    if get("import-digest", run.digest) is None:
+        out["import-digest", run.digest] = run.id
 
 
 def _attempt(get: Get, rec: Recorded, ev: e.CloneMade | e.CommitsTaken, out: Out) -> None:

@@ -1,0 +1,391 @@
+"""Operations that look at a git repository: clone for an attempt, hand-in, ship, verify.
+
+Looking happens first and outside any transaction; what was seen then goes into a command, and the
+core decides on it as things stand by then. A repository that cannot say what it was asked is a
+refusal with the repository's own code, and changes nothing. A commit ships only because it was
+observed on the remote's main, whatever anybody reports.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from remit.core import commands as c
+from remit.core.checks import Check, Result
+from remit.core.decide.ledger import VERIFIER
+from remit.core.events import RowRegistered
+from remit.core.facts import Item, Lease, Row, Work
+from remit.core.gitfacts import RepositoryCode, RepositoryRefusal
+from remit.core.ids import EPOCH_SHIFT, attempt_id
+from remit.core.item_events import CompletionReported
+from remit.core.refusals import Code, Refused
+from remit.core.rows import Control, RowKind, RowSpec, Verdict
+from remit.core.status import Status
+from remit.ports import Blob, ReadTx, Repository, Verifier
+from remit.service.engine import Answer, Call, Done
+from remit.service.operations import Operations
+from remit.service.reading.items import find
+from remit.service.texts import blob_of
+
+_CODES: Final = {
+    RepositoryCode.REMOTE_UNREACHABLE: Code.REMOTE_UNREACHABLE,
+    RepositoryCode.COMMIT_ABSENT: Code.COMMIT_ABSENT,
+    RepositoryCode.COMMIT_UNMERGED: Code.COMMIT_UNMERGED,
+    RepositoryCode.PATCH_DIFFERS: Code.COMMIT_MISMATCH,
+    RepositoryCode.SHALLOW_CLONE: Code.SHALLOW_CLONE,
+    RepositoryCode.MAIN_REWRITTEN: Code.MAIN_REWRITTEN,
+    RepositoryCode.BAD_SHA: Code.BAD_INPUT,
+    RepositoryCode.BAD_NAME: Code.BAD_INPUT,
+}
+
+
+def refused_by(found: RepositoryRefusal) -> Refused:
+    """A repository's refusal in the terms of the ledger."""
+    code = _CODES.get(found.code, Code.REPOSITORY_REFUSED)
+    details = {"repository_code": found.code.value, **found.details}
+    return Refused(code, found.message, found.hint, details)
+
+
+@dataclass(frozen=True, slots=True)
+class Cloned:
+    """A clone that was made and recorded."""
+
+    path: str
+    branch: str
+    base: str
+    answer: Done
+
+
+class Delivery:
+    """The operations of one caller on one ledger that need its repository."""
+
+    def __init__(
+        self, operations: Operations, repository: Repository, verifier: Verifier
+    ) -> None:
+        self.operations = operations
+        self.repository = repository
+        self.verifier = verifier
+
+    def _item(self, name: str) -> Item | Refused:
+        with self.operations.store.read() as tx:
+            return _load(tx, name)
+
+    def clone(self, name: str, fence: int, directory: Path, branch: str = "") -> Cloned | Refused:
+        """Make the clone of a live lease's attempt and record it in the attempt's stream.
+
+        ``directory`` is new or empty; ``branch`` defaults to ``remit/<attempt>``. The fence is
+        checked before anything is made, and again when it is recorded.
+        """
+        item = self._item(name)
+        if isinstance(item, Refused):
+            return item
+        lease = _lease_under(item, fence)
+        if isinstance(lease, Refused):
+            return lease
+        attempt = attempt_of(lease)
+        made = self.repository.make_clone(attempt, directory, branch or f"remit/{attempt}")
+        if isinstance(made, RepositoryRefusal):
+            return refused_by(made)
+        answer = self.operations.run(c.RecordClone(item.id, fence, made.branch, made.base_sha))
+        if isinstance(answer, Refused):
+            return answer
+        return Cloned(made.path, made.branch, made.base_sha, answer)
+
+    def hand_in(
+        self,
+        name: str,
+        fence: int,
+        head: str,
+        *,
+        clone: Path | None = None,
+        branch: str = "",
+        text: str = "",
+        pr_url: str = "",
+        command_id: str = "",
+    ) -> Answer:
+        """Take the commits over by SHA and report completion with what was taken (T05).
+
+        The commits are kept under refs that clean-up never drops, also where the report is then
+        refused as late.
+        """
+        item = self._item(name)
+        if isinstance(item, Refused):
+            return item
+        said: dict[str, Any] = {"branch": branch, "pr_url": pr_url, "text": c.Text(text)}
+        before = _answered(self.operations, command_id)
+        if before is not None:
+            return self._again(item.id, fence, head, before, said, command_id)
+        lease = item.lease
+        if lease is None or lease.fence != fence:
+            late = c.ReportCompletion(item.id, fence, head, head, **said)
+            return self.operations.run(late, command_id=command_id)
+        taken = self.repository.take_over(clone, head, attempt_of(lease))
+        if isinstance(taken, RepositoryRefusal):
+            return refused_by(taken)
+        commits = tuple(taken.commits)
+        record = c.RecordTakeover(
+            item.id, fence, taken.head_sha, taken.base_sha, taken.tree, taken.ref, commits
+        )
+        report = c.ReportCompletion(
+            item.id,
+            fence,
+            taken.head_sha,
+            taken.base_sha,
+            tree=taken.tree,
+            commits=commits,
+            taken_over=True,
+            **said,
+        )
+        ids = [f"{command_id}/taken", command_id] if command_id else ["", ""]
+        return self.operations.run_each([record, report], ids)[1]
+
+    def _again(
+        self,
+        item: str,
+        fence: int,
+        head: str,
+        before: CompletionReported,
+        said: dict[str, Any],
+        command_id: str,
+    ) -> Answer:
+        """The same report asked again, with what was taken over then; the engine compares both."""
+        report = c.ReportCompletion(
+            item,
+            fence,
+            head,
+            before.base,
+            tree=before.tree,
+            commits=before.commits,
+            taken_over=before.taken_over,
+            **said,
+        )
+        return self.operations.run(report, command_id=command_id)
+
+    def mark_shipped(
+        self, name: str, sha: str, *, accept_rewrite: bool = False, command_id: str = ""
+    ) -> Answer:
+        """Observe the remote's main and ship what was reviewed, if it is there (T08)."""
+        item = self._item(name)
+        if isinstance(item, Refused):
+            return item
+        work = _approved(item)
+        if isinstance(work, Refused):
+            return work
+        seen = self._observe(sha, work, accept_rewrite)
+        if isinstance(seen, RepositoryRefusal):
+            return refused_by(seen)
+        ship = c.ObserveShip(
+            item.id,
+            seen.observed_commit_sha,
+            seen.main_sha,
+            seen.url,
+            seen.ref,
+            seen.base_sha,
+            seen.matched_by.value,
+            seen.patch_id,
+        )
+        return self.operations.run(ship, command_id=command_id)
+
+    def _observe(self, sha: str, work: Work, accept_rewrite: bool) -> Any:
+        """Look from the last main observed before it landed; that may be the reviewed base."""
+        before = self.repository.last_observed_main()
+        bases = [work.base]
+        if isinstance(before, str) and before != work.base:
+            bases.insert(0, before)
+        seen: Any = None
+        for main_before in bases:
+            seen = self.repository.observe_ship(
+                sha,
+                reviewed_head=work.head,
+                reviewed_base=work.base,
+                main_before=main_before,
+                accept_rewrite=accept_rewrite,
+            )
+            unusable = isinstance(seen, RepositoryRefusal) and seen.code in (
+                RepositoryCode.BASE_UNUSABLE,
+                RepositoryCode.COMMIT_ABSENT,
+            )
+            if not unusable:
+                return seen
+        return seen
+
+    def verify(
+        self,
+        name: str,
+        *,
+        progress: Callable[[str, str], None] | None = None,
+        command_id: str = "",
+    ) -> Answer:
+        """Run all command rows and the artifact diff as the built-in verifier (T09 or T10).
+
+        Whoever calls it is recorded as the one who asked; the verifier is an actor of its own.
+        """
+        with self.operations.store.read() as tx:
+            item = _load(tx, name)
+            if isinstance(item, Refused):
+                return item
+            work = item.work
+            if item.status is not Status.SHIPPED or work is None:
+                return Refused(
+                    Code.TRANSITION_REFUSED,
+                    f"cannot verify {item.id}: it is {item.status}, verification starts from"
+                    " shipped",
+                    f"see where it stands with 'remit show {item.id}'",
+                    {"item": item.id, "status": item.status.value},
+                )
+            rows = _rows(tx, item)
+        specs = [(row.id, spec) for row, spec in rows]
+        found = self.verifier.verify(
+            work.shipped,
+            work.shipped_base,
+            specs,
+            item.plan.scope,
+            item.plan.artifacts,
+            progress,
+        )
+        if isinstance(found, RepositoryRefusal):
+            return refused_by(found)
+        blobs: list[Blob] = []
+        plain: list[tuple[str, str]] = []
+        findings = []
+        digests = {row.id: row.digest for row, _ in rows}
+        for row in found.rows:
+            ref = ""
+            if row.log:
+                ref, blob = blob_of(row.log)
+                blobs.append(blob)
+                plain.append((ref, hashlib.sha256(row.log).hexdigest()))
+            checks = tuple(
+                Check(k.name, Result(k.result.value), k.observed, k.required, ref, k.reason or "")
+                for k in row.result.checks
+            )
+            findings.append(
+                c.RowFinding(
+                    row.row,
+                    digests[row.row],
+                    row.result.result.value,
+                    row.result.reason.value,
+                    row.executed,
+                    row.skipped,
+                    ref,
+                    checks,
+                )
+            )
+        command = c.RecordVerification(
+            item.id,
+            work.shipped,
+            tuple(findings),
+            found.artifact_diff,
+            found.missing_artifacts,
+            found.out_of_scope,
+            self.operations.caller.actor,
+        )
+        call = Call(
+            command, VERIFIER, "asserted", command_id, tuple(blobs), tuple(plain)
+        )
+        return self.operations.engine.run([call])[0]
+
+    def score(
+        self, name: str, row_id: str, *, passed: bool, reason: str, command_id: str = ""
+    ) -> Answer:
+        """A human's judgement of a rubric row at the shipped commit."""
+        with self.operations.store.read() as tx:
+            item = _load(tx, name)
+            if isinstance(item, Refused):
+                return item
+            row = tx.load([("row", row_id)])["row", row_id]
+        if not isinstance(row, Row) or item.work is None or not reason.strip():
+            return Refused(
+                Code.BAD_INPUT,
+                f"cannot score {row_id!r} of {item.id}: it needs a rubric row, shipped work and a"
+                " reason",
+                f"see its rows with 'remit show {item.id}'",
+            )
+        verdict = Verdict.VERIFIED if passed else Verdict.SHIP_VERIFY_GAP
+        check = Check("rubric", Result.PASS if passed else Result.FAIL, reason[:1_000], "", "", "")
+        finding = c.RowFinding(
+            row.id, row.digest, verdict.value, "SCORED_BY_HUMAN", 1, 0, "", (check,)
+        )
+        command = c.RecordVerification(item.id, item.work.shipped, (finding,), "")
+        return self.operations.run(command, command_id=command_id)
+
+
+def attempt_of(lease: Lease) -> str:
+    """The id of the attempt that a lease began."""
+    return attempt_id(lease.fence >> EPOCH_SHIFT, lease.item, lease.attempt)
+
+
+def _load(tx: ReadTx, name: str) -> Item | Refused:
+    found = find(tx, name)
+    if isinstance(found, Refused):
+        return found
+    item = tx.load([("item", found)])["item", found]
+    if isinstance(item, Item):
+        return item
+    return Refused(Code.NOT_FOUND, f"there is no work item {name!r}", "see 'remit list'")
+
+
+def _lease_under(item: Item, fence: int) -> Lease | Refused:
+    if item.lease is not None and item.lease.fence == fence:
+        return item.lease
+    return Refused(
+        Code.STALE_FENCE,
+        f"cannot work on {item.id} under fence {fence}: it is {item.status}",
+        "lease it again",
+        {"item": item.id, "fence": fence},
+    )
+
+
+def _approved(item: Item) -> Work | Refused:
+    if item.status is Status.APPROVED and item.work is not None:
+        return item.work
+    return Refused(
+        Code.TRANSITION_REFUSED,
+        f"cannot ship {item.id}: it is {item.status}, ship starts from approved",
+        f"see where it stands with 'remit show {item.id}'",
+        {"item": item.id, "status": item.status.value},
+    )
+
+
+def _answered(operations: Operations, command_id: str) -> CompletionReported | None:
+    """The completion that a command id led to before."""
+    if not command_id:
+        return None
+    with operations.store.read() as tx:
+        events = tx.commands([command_id]).get(command_id, [])
+    reports = (r.event for r in events if isinstance(r.event, CompletionReported))
+    return next(reports, None)
+
+
+def _rows(tx: ReadTx, item: Item) -> list[tuple[Row, RowSpec]]:
+    facts = tx.load([("row", name) for name in item.plan.rows])
+    rows = [fact for fact in facts.values() if isinstance(fact, Row)]
+    events = tx.at_seq([row.seq for row in rows])
+    found = []
+    for row in rows:
+        event = events[row.seq].event
+        if isinstance(event, RowRegistered):
+            found.append((row, spec_of(event)))
+    return found
+
+
+def spec_of(event: RowRegistered) -> RowSpec:
+    """The row as it was registered."""
+    return RowSpec(
+        RowKind(event.kind),
+        event.argv,
+        event.rubric or None,
+        event.expected_exit,
+        event.junit or None,
+        event.scope,
+        event.artifacts,
+        Control(event.control),
+        event.red_reason or None,
+        event.timeout_ms,
+        event.output_limit_bytes,
+        event.origin,
+    )

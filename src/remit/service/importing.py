@@ -1,0 +1,276 @@
+"""Importing a backlog: three streaming passes, each in resumable chunks, nothing dropped in silence.
+
+First the rows become items, then the edges to parents are set for all of them, then all other
+edges; the import closes, and only then does admission look at what it brought. A pass that was
+killed is carried on by running the same import again: rows that are there and unchanged write
+nothing. Every row has one outcome: imported (new or revised), unchanged, or quarantined with a code.
+
+Where the content of a whole file was imported before, its quarantined rows are on the ledger already
+and are not recorded again, so that a second import changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any, Final, TypeVar
+
+from remit.core import commands as c
+from remit.core import gates
+from remit.core.backlog import ImportedRow, UnfitRow
+from remit.core.canonical import canonical
+from remit.core.commands import Command
+from remit.core.decide.imports import EDITABLE
+from remit.core.facts import ImportRun, Item
+from remit.core.refusals import Code, Refused
+from remit.ports import Backlog, Blob, ReadTx
+from remit.service.engine import Call, Done
+from remit.service.operations import Operations
+from remit.service.texts import blob_of
+
+T = TypeVar("T")
+
+CHUNK: Final = 500
+"""Rows of one transaction: small enough that other writers hardly wait."""
+
+MOST_SHOWN: Final = 10_000
+"""Most quarantined rows that an answer lists; all of them are counted and on the ledger."""
+
+
+@dataclass(slots=True)
+class Tally:
+    """How it goes, and the answer in the end."""
+
+    rows: int = 0
+    imported: int = 0
+    unchanged: int = 0
+    unfit: int = 0
+    quarantined: list[dict[str, Any]] = field(default_factory=list)
+
+    def quarantine(self, row: int, name: str, code: str, reason: str) -> None:
+        """Count a row that could not be imported and keep it for the answer."""
+        self.unfit += 1
+        if len(self.quarantined) < MOST_SHOWN:
+            entry = {"row": row, "id": name or None, "code": code, "reason": reason}
+            self.quarantined.append(entry)
+
+
+Progress = Callable[[str, int, int], None]
+"""Called with the pass, how many rows are done, and how many there are."""
+
+
+class Import:
+    """One import of one backlog by one caller."""
+
+    def __init__(
+        self, operations: Operations, backlog: Backlog, rule: str, progress: Progress | None
+    ) -> None:
+        self.operations = operations
+        self.engine = operations.engine
+        self.backlog = backlog
+        self.rule = rule
+        self.progress = progress or (lambda *_: None)
+        self.tally = Tally()
+        self.run_id = ""
+        self.repeated = False
+
+    def run(self) -> dict[str, Any] | Refused:
+        """Import everything; returns the interface's ``data``, or what refused the whole of it."""
+        with self.operations.store.read() as tx:
+            key = ("import-digest", self.backlog.digest)
+            self.repeated = tx.load([key])[key] is not None
+            open_run = _open_run(tx, self.backlog.digest)
+        self.run_id = open_run
+        for passed in (self._rows, self._parents, self._edges, self._close, self._admit):
+            refused = passed()
+            if refused is not None:
+                return refused
+        tally = self.tally
+        return {
+            "import": self.run_id or None,
+            "rows": tally.rows,
+            "imported": tally.imported,
+            "unchanged": tally.unchanged,
+            "quarantined": tally.quarantined,
+            "quarantined_total": tally.unfit,
+            "truncated": tally.unfit > len(tally.quarantined),
+            "changed": bool(self.run_id),
+            **self.backlog.facts(),
+        }
+
+    def _ensure_run(self) -> Refused | None:
+        if self.run_id:
+            return None
+        backlog = self.backlog
+        start = c.StartImport(backlog.format, backlog.name, backlog.digest)
+        answer = self.operations.run(start)
+        if isinstance(answer, Refused):
+            return answer
+        self.run_id = answer.events[-1].stream
+        return None
+
+    def _rows(self) -> Refused | None:
+        for chunk in _chunks(self.backlog.items(), CHUNK):
+            known = self._known([r.alias for r in chunk if isinstance(r, ImportedRow)])
+            calls: list[tuple[ImportedRow | UnfitRow, Call]] = []
+            for row in chunk:
+                self.tally.rows += 1
+                if isinstance(row, UnfitRow):
+                    self.tally.quarantine(row.row, row.id, row.code, row.reason)
+                    if self.repeated:
+                        continue
+                elif row.alias in known:
+                    digest, passed_on = known[row.alias]
+                    if digest == row.digest:
+                        self.tally.unchanged += 1
+                        continue
+                    if passed_on and self.repeated:
+                        self._changed_upstream(row)
+                        continue
+                refused = self._ensure_run()
+                if refused is not None:
+                    return refused
+                calls.append((row, self._call(row)))
+            self._take([row for row, _ in calls], [call for _, call in calls])
+            self.progress("rows", self.tally.rows, self.backlog.rows)
+        return None
+
+    def _call(self, row: ImportedRow | UnfitRow) -> Call:
+        caller = self.operations.caller
+        if isinstance(row, UnfitRow):
+            command: Command = c.QuarantineRow(self.run_id, row.row, row.id, row.code, row.reason)
+            return Call(command, caller.actor, caller.assurance)
+        ref, blob = blob_of(canonical({"body": row.body, "title": row.title}))
+        command = c.ImportItem(
+            self.run_id,
+            row.row,
+            row.alias,
+            row.digest,
+            ref,
+            row.priority,
+            row.foreign_status,
+            row.unconfirmed,
+            row.closed,
+            row.satisfies,
+            row.failed,
+            row.created_at,
+            row.closed_at,
+            row.links,
+            row.notices,
+            self.rule,
+        )
+        blobs: tuple[Blob, ...] = (blob,)
+        return Call(command, caller.actor, caller.assurance, blobs=blobs)
+
+    def _take(self, rows: Sequence[ImportedRow | UnfitRow], calls: Sequence[Call]) -> None:
+        """Run a chunk; rows that the core refuses are quarantined in a second, small list."""
+        more: list[Call] = []
+        for row, answer in zip(rows, self.engine.run(calls), strict=True):
+            if isinstance(row, UnfitRow):
+                continue
+            if isinstance(answer, Done):
+                self.tally.imported += 1
+            elif answer.code is Code.UNCHANGED:
+                self.tally.unchanged += 1
+            else:
+                unfit = UnfitRow(row.row, row.alias, answer.code.value, answer.message)
+                self.tally.quarantine(unfit.row, unfit.id, unfit.code, unfit.reason)
+                if not self.repeated:
+                    more.append(self._call(unfit))
+        if more:
+            self.engine.run(more)
+
+    def _changed_upstream(self, row: ImportedRow) -> None:
+        """A changed row of an item that moved on, which an earlier import recorded already."""
+        reason = "it changed in its source after its item moved on"
+        self.tally.quarantine(row.row, row.alias, Code.CHANGED_UPSTREAM.value, reason)
+
+    def _known(self, aliases: Sequence[str]) -> dict[str, tuple[str, bool]]:
+        """Of items that are there already: the digest of the source, and whether it moved on."""
+        with self.operations.store.read() as tx:
+            found = tx.load([("alias", alias) for alias in aliases])
+            ids = {name: key[1] for key, name in found.items() if isinstance(name, str)}
+            items = tx.load([("item", name) for name in ids])
+        return {
+            ids[item.id]: (item.source.digest, item.status not in EDITABLE)
+            for item in items.values()
+            if isinstance(item, Item) and item.source is not None
+        }
+
+    def _parents(self) -> Refused | None:
+        return self._link(parents_only=True)
+
+    def _edges(self) -> Refused | None:
+        return self._link(parents_only=False)
+
+    def _link(self, *, parents_only: bool) -> Refused | None:
+        """Set edges. A repeated import of the same content has none to set."""
+        if not self.run_id:
+            return None
+        caller, done = self.operations.caller, 0
+        for chunk in _chunks(self.backlog.edges(), CHUNK):
+            calls = [
+                Call(
+                    c.LinkImported(row.alias, row.edges, parents_only, row.cycle),
+                    caller.actor,
+                    caller.assurance,
+                )
+                for row in chunk
+                if not parents_only or any(kind == "parent-child" for kind, _ in row.edges)
+            ]
+            self.engine.run(calls)
+            done += len(chunk)
+            self.progress("parents" if parents_only else "edges", done, self.tally.rows)
+        return None
+
+    def _close(self) -> Refused | None:
+        if not self.run_id:
+            return None
+        tally = self.tally
+        close = c.CloseImport(
+            self.run_id, tally.rows, tally.imported, tally.unchanged, tally.unfit
+        )
+        answer = self.operations.run(close)
+        return answer if isinstance(answer, Refused) else None
+
+    def _admit(self) -> Refused | None:
+        """Let admission look at everything that waited for an import to close."""
+        return recheck_gate(self.operations, gates.IMPORT_OPEN, self.progress)
+
+
+def _open_run(tx: ReadTx, digest: str) -> str:
+    """An import of the same content that was killed before it closed, or empty."""
+    count = tx.small().get(("counter", "import"))
+    count = count if isinstance(count, int) else 0
+    for number in range(count, max(0, count - 20), -1):
+        run = tx.load([("import", f"I-{number}")])["import", f"I-{number}"]
+        if isinstance(run, ImportRun) and run.open and run.digest == digest:
+            return run.id
+    return ""
+
+
+def recheck_gate(
+    operations: Operations, gate: str, progress: Progress | None = None
+) -> Refused | None:
+    """Let admission look at all drafts behind a gate, in chunks; the gate may be open by now."""
+    after = done = 0
+    while True:
+        with operations.store.read() as tx:
+            ids = tx.gated(gate, after, CHUNK)
+        if not ids:
+            return None
+        answers = operations.run([c.Recheck(item) for item in ids])
+        refused = next((a for a in answers if isinstance(a, Refused)), None)
+        if refused is not None:
+            return refused
+        after = int(ids[-1][2:])
+        done += len(ids)
+        if progress is not None:
+            progress("admission", done, 0)
+
+
+def _chunks(values: Iterable[T], size: int) -> Iterator[list[T]]:
+    iterator = iter(values)
+    while chunk := list(islice(iterator, size)):
+        yield chunk

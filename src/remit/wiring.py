@@ -1,0 +1,158 @@
+"""Wiring: the one place that chooses adapters and puts everything together.
+
+``open_ledger`` turns a URL into a ledger ready for use, ``create_ledger`` makes one. Adapters are
+imported where they are needed, so that reading a list loads neither git nor an importer. Nothing but
+this module knows which store stands behind a URL.
+"""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+from urllib.parse import unquote, urlsplit
+
+from remit.core.commands import CreateLedger
+from remit.core.refusals import Code, Refused
+from remit.ports import RemitError, Store
+from remit.service.operations import Caller, Operations
+
+if TYPE_CHECKING:
+    from remit.ports import Backlog, ReadTx
+    from remit.service.delivery import Delivery
+
+SQLITE: Final = "sqlite"
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What the configuration beside a ledger says; see ``docs/reference/configuration.md``."""
+
+    remote: str = "origin"
+    main: str = "main"
+
+
+def path_of(url: str) -> Path:
+    """The file that a ``sqlite:///path`` URL names. Raises ``BAD_INPUT`` for any other URL."""
+    parts = urlsplit(url)
+    if parts.scheme == SQLITE and not parts.netloc and parts.path and not parts.query:
+        path = unquote(parts.path)
+        relative = path.startswith("/") and not path.startswith("//")
+        return Path(path) if relative else Path(path.lstrip("/"))
+    raise RemitError(
+        f"cannot open the ledger {url!r}: expected sqlite:///path",
+        "name a ledger like sqlite:///home/me/work/.remit/ledger.db with --ledger or REMIT_LEDGER",
+        {"url": url},
+        code=Code.BAD_INPUT,
+    )
+
+
+def url_of(path: Path) -> str:
+    """The URL that names a ledger file."""
+    return f"sqlite://{path.absolute()}"
+
+
+def open_store(url: str) -> Store:
+    """The store behind a URL."""
+    from remit.stores.sqlite.store import open_store as open_sqlite
+
+    return open_sqlite(path_of(url))
+
+
+class Ledger:
+    """An open ledger: operations for any actor, reads now or at any past seq."""
+
+    def __init__(self, store: Store, settings: Settings | None = None) -> None:
+        self.store = store
+        self.settings = settings or Settings()
+
+    def acting(self, actor: str, assurance: str = "asserted") -> Operations:
+        """The canonical operations for one actor."""
+        return Operations(self.store, Caller(actor, assurance))
+
+    @contextmanager
+    def reading(self, at: int | None = None) -> Iterator[ReadTx]:
+        """A snapshot to read from, as it is now or as it was after event ``at``."""
+        if at is None:
+            with self.store.read() as tx:
+                yield tx
+            return
+        from remit.service.past import as_of
+        from remit.stores.memory import MemoryStore
+
+        with self.store.read() as tx, as_of(tx, at, MemoryStore) as past:
+            yield past
+
+    def delivery(self, actor: str, repository: Path, assurance: str = "asserted") -> Delivery:
+        """The operations that look at a git repository, for one actor."""
+        from remit.repository.repository import GitRepository
+        from remit.service.delivery import Delivery
+        from remit.verify.builtin import BuiltInVerifier
+
+        git = GitRepository(repository, self.settings.remote, self.settings.main)
+        return Delivery(self.acting(actor, assurance), git, BuiltInVerifier(git))
+
+    def close(self) -> None:
+        """Release the store."""
+        self.store.close()
+
+
+def open_ledger(url: str, settings: Settings | None = None) -> Ledger:
+    """Open the ledger that a URL names. Raises ``LEDGER_MISSING`` and the store's other errors."""
+    return Ledger(open_store(url), settings)
+
+
+def create_ledger(url: str, human: str, ledger_id: str = "") -> Ledger:
+    """Make a ledger, enrol its built-in services and its first human, and open it.
+
+    Raises ``LEDGER_EXISTS`` where the name is taken; a ledger that was made but not yet opened for
+    its first human is completed.
+    """
+    from remit.stores.sqlite.store import create_store
+
+    path = path_of(url)
+    name = ledger_id or str(uuid.UUID(bytes=os.urandom(16), version=4))
+    try:
+        store: Store = create_store(path, name)
+    except RemitError as taken:
+        if taken.code is not Code.LEDGER_EXISTS:
+            raise
+        store = open_store(url)
+        with store.read() as tx:
+            if tx.head().seq:
+                store.close()
+                raise
+    answer = Operations(store, Caller(human)).run(CreateLedger(store.ledger_id, human))
+    if isinstance(answer, Refused):
+        store.close()
+        raise RemitError(answer.message, answer.hint, answer.details, answer.code)
+    return Ledger(store)
+
+
+def backlog(fmt: str, path: Path) -> Backlog:
+    """A foreign backlog to import. Raises ``INPUT_PROBLEM`` where it cannot be read as a whole."""
+    from remit.exchange.beads_backlog import BeadsBacklog
+    from remit.exchange.lines import InputProblem
+
+    if fmt != "beads":
+        raise RemitError(
+            f"cannot import the format {fmt!r}: expected beads",
+            "convert it to Beads JSONL",
+            {"format": fmt},
+            code=Code.BAD_INPUT,
+        )
+    try:
+        return BeadsBacklog(path)
+    except InputProblem as problem:
+        raise input_error(problem) from problem
+
+
+def input_error(problem: Exception) -> RemitError:
+    """An input that cannot be read, in the terms of all other errors."""
+    code = getattr(problem, "code", "")
+    hint = getattr(problem, "hint", "")
+    return RemitError(str(problem), hint, {"input_code": str(code)}, code=Code.INPUT_PROBLEM)
