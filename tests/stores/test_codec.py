@@ -12,16 +12,23 @@ import pytest
 import rfc8785
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.contract.builders import item
+from tests.stores.shapes import INTEGERS, TEXT, instances
 
 from remit.core.checks import Check, Result
-from remit.core.events import EVENTS, Event, KillSwitchEngaged, LedgerCreated, Recorded, RowRegistered
+from remit.core.events import (
+    EVENTS,
+    Event,
+    KillSwitchEngaged,
+    LedgerCreated,
+    Recorded,
+    RowRegistered,
+)
 from remit.core.facts import Lease, Policy
 from remit.core.item_events import DependenciesSet, ItemAdmitted, LeaseGranted, LeaseRenewed
 from remit.ports import LedgerCorrupt, StoredEvent
 from remit.stores import codec
 from remit.stores.shapes import Shape, wire_name
-from tests.contract.builders import item
-from tests.stores.shapes import INTEGERS, TEXT, instances
 
 EVENT = st.sampled_from(sorted(EVENTS)).flatmap(lambda name: instances(EVENTS[name]))
 
@@ -197,7 +204,9 @@ def test_a_digest_depends_on_every_column() -> None:
     base = Recorded(5, "W-1", 2, "bob", "token", 9, KillSwitchEngaged("x"), "c", b"d", "v", "t")
     stored = StoredEvent(*codec.columns_of("ledger-1", base))
     others: dict[str, Any] = {
-        field.name: {"int": 77, "str": "other", "bytes": b'{"other":1}'}[str(field.type).split(" |")[0]]
+        field.name: {"int": 77, "str": "other", "bytes": b'{"other":1}'}[
+            str(field.type).split(" |")[0]
+        ]
         for field in dataclasses.fields(StoredEvent)
         if field.name != "digest"
     }
@@ -220,7 +229,15 @@ def test_numbers_beyond_json_are_refused(field: str, value: int) -> None:
 
 @pytest.mark.parametrize(
     "payload",
-    [b'{"b":1,"a":1}', b'{"a": 1}', b'{"a":1,"a":1}', b'{"a":"\\u0041"}', b"{", b"\xff", b'{"a":1} '],
+    [
+        b'{"b":1,"a":1}',
+        b'{"a": 1}',
+        b'{"a":1,"a":1}',
+        b'{"a":"\\u0041"}',
+        b"{",
+        b"\xff",
+        b'{"a":1} ',
+    ],
 )
 def test_bytes_that_are_not_canonical_are_seen(payload: bytes) -> None:
     assert not codec.is_canonical(payload)
@@ -237,7 +254,12 @@ def test_facts_come_back_equal(number: int, text: str) -> None:
 
 
 def test_facts_that_do_not_decode_say_so() -> None:
-    for kind, body in (("item", b"{}"), ("counter", b'"x"'), ("nothing", b"1"), ("ledger", b"\xff")):
+    for kind, body in (
+        ("item", b"{}"),
+        ("counter", b'"x"'),
+        ("nothing", b"1"),
+        ("ledger", b"\xff"),
+    ):
         with pytest.raises(LedgerCorrupt, match=kind):
             codec.decode_fact(kind, body)
     with pytest.raises(codec.NotCanonicalError):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import sqlite3
 
 import pytest
+from tests.contract.builders import blob, item, note, put
 
 from remit.stores.sqlite.store import SqliteStore
-from tests.contract.builders import blob, item, note, put
 
 NEXT: dict[str, object] = {
     "ledger_id": "ledger-1",
@@ -102,8 +102,10 @@ def test_columns_have_their_types(raw: sqlite3.Connection, changes: dict[str, ob
         "UPDATE events SET payload = payload",
         "DELETE FROM events WHERE seq = 2",
         "DELETE FROM events",
-        "INSERT INTO events SELECT * FROM events WHERE seq = 2"
-        " ON CONFLICT DO UPDATE SET actor = 'eve'",
+        (
+            "INSERT INTO events SELECT * FROM events WHERE seq = 2"
+            " ON CONFLICT DO UPDATE SET actor = 'eve'"
+        ),
     ],
 )
 def test_no_event_is_changed_or_deleted(raw: sqlite3.Connection, statement: str) -> None:
@@ -124,9 +126,7 @@ def test_no_event_is_changed_or_deleted(raw: sqlite3.Connection, statement: str)
         "INSERT OR REPLACE INTO blobs SELECT ledger_id, digest, x'00', x'00' FROM blobs",
     ],
 )
-def test_a_blob_is_only_erased(
-    store: SqliteStore, raw: sqlite3.Connection, statement: str
-) -> None:
+def test_a_blob_is_only_erased(store: SqliteStore, raw: sqlite3.Connection, statement: str) -> None:
     with store.write() as tx:
         tx.put_blobs([blob(b"secret")])
     with pytest.raises(sqlite3.IntegrityError):

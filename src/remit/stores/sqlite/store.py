@@ -4,7 +4,8 @@ One connection writes, behind the writer's lock; readers have connections of the
 read-only, and never wait for it. The store checks at every write that the file is still the one that
 was opened and that the ledger has been adopted, commits, and keeps the write-ahead log short.
 
-``pause`` is called with the name of each step of a write; crash tests stop the process there. The
+``pause``, where set, is called with the name of each step of a write (``begin``, ``begun``,
+``before events``, ``after rows``, ``before commit``, ``after commit``): crash tests stop there. The
 store never looks into events, but for the two that its own state depends on: a recorded clock jump
 and an adopted epoch.
 """
@@ -95,9 +96,12 @@ class SqliteStore:
         self._demand_usable("write")
         with self._lock.held(urgent=urgent):
             self._demand_same_file("write")
+            self._step("begin")
             connection = self._begin()
             try:
-                tx = SqliteWrite(connection, self.ledger_id, self._clock, self._noted_epoch())
+                tx = SqliteWrite(
+                    connection, self.ledger_id, self._clock, self._noted_epoch(), self._step
+                )
                 self._demand_adopted(tx, adopting=adopting)
                 self._step("begun")
                 yield tx
