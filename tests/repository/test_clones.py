@@ -319,6 +319,15 @@ def test_a_borrowed_clone_can_be_taken_over(lab: Any, repo: GitRepository) -> No
     assert isinstance(repo.take_over(clone, head, "W-1.1"), Takeover)
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="giving a directory away needs root")
+def test_a_clone_of_another_user_can_be_taken_over(lab: Any, repo: GitRepository) -> None:
+    clone = cloned(lab, repo)
+    head = lab.commit({"one.txt": "1"}, cwd=clone)
+    for path in (clone, *clone.rglob("*")):
+        os.chown(path, 65_534, 65_534, follow_symlinks=False)
+    assert isinstance(repo.take_over(clone, head, "W-1.1"), Takeover)
+
+
 def test_refuses_objects_that_fail_fsck(lab: Any, repo: GitRepository, refused: Any) -> None:
     clone = cloned(lab, repo)
     blob = lab.git("hash-object", "-w", "a.txt", cwd=clone)
