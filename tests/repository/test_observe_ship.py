@@ -210,9 +210,9 @@ def test_refuses_other_binary_content(lab: Any, repo: GitRepository, refused: An
 def test_a_carriage_return_hides_nothing_from_the_comparison(
     lab: Any, repo: GitRepository, refused: Any
 ) -> None:
-    work = Work(lab, repo, {"t.txt": "a\rindex reviewed\n"})
+    work = Work(lab, repo, {"t.txt": "a\rindex re viewed\n"})
     lab.git("checkout", "-q", "-b", "landing", work.before)
-    landed = lab.commit({"t.txt": "a\rindex replaced\n"})
+    landed = lab.commit({"t.txt": "a\rindex reviewed\n"})
     lab.push()
     refused(work.ship(landed), RepositoryCode.PATCH_DIFFERS)
 
