@@ -105,7 +105,7 @@ class ShipObservation:
     `head_sha` equals `observed_commit_sha`. `landed_sha` is the commit on main's first-parent line
     that brought the change in (the merge commit, or the head itself); None where it lies deeper
     than the search bound. `patch_id` is git's stable patch id of the change, "" for a change
-    without content.
+    without content or, where the name alone tied it, one too large to compare.
     """
 
     observed_commit_sha: str

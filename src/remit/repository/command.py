@@ -179,6 +179,8 @@ class Git:
             for name, value in source.items()
             if not name.startswith(("GIT_", "REMIT_")) or _PERSON_KEEPS.match(name)
         }
+        # An empty program keeps git from falling back on a dialogue of the desktop's.
+        kept.setdefault("GIT_ASKPASS", "")
         return kept | _ALWAYS | {"GIT_OPTIONAL_LOCKS": "0"}
 
     def _not_started(self, operation: str, cwd: Path, error: OSError) -> RepositoryRefusal:

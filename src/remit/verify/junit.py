@@ -63,6 +63,7 @@ class _Reader:
         self.root = ""
 
     def parse(self, document: bytes) -> None:
+        """Walk the whole document, or raise where it is refused or malformed."""
         parser = expat.ParserCreate()
         parser.StartElementHandler = self._start
         parser.EndElementHandler = self._end
