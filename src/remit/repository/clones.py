@@ -32,7 +32,7 @@ from remit.core.gitfacts import (
     attempt_ref,
 )
 from remit.repository.command import GitRun, failed
-from remit.repository.directories import claim_directory, remove_tree
+from remit.machine.directories import claim_directory, remove_tree
 from remit.repository.host import Host
 from remit.repository.observing import Upstream
 

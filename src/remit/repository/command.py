@@ -21,7 +21,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from remit.core.gitfacts import RepositoryCode, RepositoryRefusal, redact_text
-from remit.repository.processes import run_bounded
+from remit.machine.processes import run_bounded
 
 ISOLATED_CONFIG = Path(__file__).with_name("isolated.gitconfig")
 
