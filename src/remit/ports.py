@@ -52,19 +52,19 @@ class RemitError(Exception):
         self.code = code or type(self).code
 
 
-class StoreUnavailable(RemitError):
+class StoreUnavailable(RemitError):  # noqa: N818  # a state of the world, named as CONTRACT does
     """The store cannot be reached or refuses work; nothing was done."""
 
     code = Code.STORE_UNAVAILABLE
 
 
-class OutcomeUnknown(RemitError):
+class OutcomeUnknown(RemitError):  # noqa: N818  # a state of the world, named as CONTRACT does
     """The commit may or may not have happened; repeat with the same command id."""
 
     code = Code.OUTCOME_UNKNOWN
 
 
-class LedgerCorrupt(RemitError):
+class LedgerCorrupt(RemitError):  # noqa: N818  # a state of the world, named as CONTRACT does
     """What is stored is not what was written."""
 
     code = Code.LEDGER_CORRUPT
@@ -387,7 +387,7 @@ class Repository(Protocol):
         """Fetch the remote's main and say which commit it names."""
         ...
 
-    def last_observed_main(self) -> str | None | RepositoryRefusal:
+    def last_observed_main(self) -> str | RepositoryRefusal | None:
         """The commit of the last observation, None before the first."""
         ...
 

@@ -34,9 +34,7 @@ QUEUED: Final = (Status.DRAFT, Status.HELD, Status.READY)
 
 def standing_of(draft: Draft, item: Item | None) -> Standing:
     """How an item stands under the present policy."""
-    return standing(
-        item, imported_closed_satisfies=draft.policy.imported_closed_satisfies
-    )
+    return standing(item, imported_closed_satisfies=draft.policy.imported_closed_satisfies)
 
 
 def last_of_chain(draft: Draft, item: Item) -> Item:
@@ -124,7 +122,9 @@ def _dependents(draft: Draft, via: str) -> list[str] | None:
 def _load_all(draft: Draft, names: dict[str, None]) -> None:
     """Ask for all items that are not loaded at once, instead of one a round."""
     facts = draft.view.facts
-    lacking = [("item", n) for n in names if ("item", n) not in facts and ("item", n) not in draft.delta]
+    lacking = [
+        ("item", n) for n in names if ("item", n) not in facts and ("item", n) not in draft.delta
+    ]
     if lacking:
         raise Missing(*lacking)
 

@@ -228,9 +228,7 @@ class Import:
         if not self.run_id:
             return None
         tally = self.tally
-        close = c.CloseImport(
-            self.run_id, tally.rows, tally.imported, tally.unchanged, tally.unfit
-        )
+        close = c.CloseImport(self.run_id, tally.rows, tally.imported, tally.unchanged, tally.unfit)
         answer = self.operations.run(close)
         return answer if isinstance(answer, Refused) else None
 

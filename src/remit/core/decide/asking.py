@@ -106,7 +106,13 @@ def fenced(
 def late_report(item: str, fence: int, phase: str, text: Text, **more: str) -> RecordLateReport:
     """What would be recorded if this report came too late."""
     return RecordLateReport(
-        item, fence, phase, more.get("branch", ""), more.get("head", ""), more.get("reason", ""), text
+        item,
+        fence,
+        phase,
+        more.get("branch", ""),
+        more.get("head", ""),
+        more.get("reason", ""),
+        text,
     )
 
 

@@ -183,16 +183,17 @@ def _head(draft: Draft, lane: Lane) -> Item | None:
     best: Item | None = None
     for name in draft.view.fresh.get(lane.id, ()):
         item = draft.item(name)
-        if item is not None and item.status is Status.READY:
-            if best is None or (item.rank, item.number) < (best.rank, best.number):
-                best = item
+        if item is None or item.status is not Status.READY:
+            continue
+        if best is None or (item.rank, item.number) < (best.rank, best.number):
+            best = item
     window = draft.query("ready?", lane.id)
     for name in window.ids:
         item = draft.item(name)
-        if item is not None and item.status is Status.READY:
-            if best is None or (item.rank, item.number) < (best.rank, best.number):
-                best = item
-            return best
+        if item is None or item.status is not Status.READY:
+            continue
+        first = best is None or (item.rank, item.number) < (best.rank, best.number)
+        return item if first else best
     if window.more:
         raise Missing(("ready+", lane.id))
     return best
