@@ -171,13 +171,14 @@ def settle(draft: Draft) -> None:
     queue = list(draft.changed_items())
     while queue:
         name = queue.pop(0)
-        before = told.get(name) or standing_of(draft, _before(draft, name))
+        old = _before(draft, name)
+        if old is None and name not in draft.view.edges:
+            continue
+        before = told.get(name) or standing_of(draft, old)
         after = standing_of(draft, draft.item(name))
         if before == after:
             continue
         told[name] = after
-        if _before(draft, name) is None and name not in draft.view.edges:
-            continue
         dependents = _dependents(draft, name)
         if dependents is None or len(draft.events) > BUDGET:
             deferred.append(name)

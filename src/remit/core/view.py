@@ -90,6 +90,7 @@ class Draft:
 
     def __init__(self, view: View, ask: Ask) -> None:
         self.view = view
+        self._loaded = view.facts
         self.ask = ask
         self.now = ask.now
         self.events: list[Recorded] = []
@@ -98,7 +99,10 @@ class Draft:
     def get(self, kind: str, name: str) -> Fact | None:
         """A fact as this decision has left it so far."""
         key = (kind, name)
-        return self.delta[key] if key in self.delta else self.view.get(kind, name)
+        if key in self.delta:
+            return self.delta[key]
+        fact = self._loaded.get(key)
+        return fact if fact is not None else self.view.get(kind, name)
 
     def query(self, kind: str, name: str) -> Any:
         """The answer of a query, as of the beginning of the transaction."""
