@@ -174,8 +174,11 @@ def settle(draft: Draft) -> None:
         old = _before(draft, name)
         if old is None and name not in draft.view.edges:
             continue
+        item = draft.item(name)
+        if name not in told and _same_standing(old, item):
+            continue
         before = told.get(name) or standing_of(draft, old)
-        after = standing_of(draft, draft.item(name))
+        after = standing_of(draft, item)
         if before == after:
             continue
         told[name] = after
@@ -188,6 +191,17 @@ def settle(draft: Draft) -> None:
             queue.append(dependent)
     if deferred:
         draft.emit("ledger", "ledger", SettlementDeferred(tuple(deferred)), ADMISSION)
+
+
+def _same_standing(old: Item | None, new: Item | None) -> bool:
+    """Whether it is plain that dependents have nothing to learn."""
+    return (
+        old is not None
+        and new is not None
+        and old.dependencies is new.dependencies
+        and not old.terminal
+        and not new.terminal
+    )
 
 
 def _before(draft: Draft, name: str) -> Item | None:
