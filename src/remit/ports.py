@@ -207,6 +207,10 @@ class ReadTx(Protocol):
         """Edges of items that are not terminal and that are judged by this item (or ``?alias``)."""
         ...
 
+    def awaited(self, vias: Iterable[str]) -> set[str]:
+        """Which of these (ids or ``?alias``) any unfinished item waits on."""
+        ...
+
     def waiting(self, via: str, kind: str, state: str, limit: int) -> list[Edge]:
         """Like ``dependents``, only edges of this kind whose state is another one."""
         ...
