@@ -221,6 +221,19 @@ def test_a_commit_made_in_place_needs_no_clone(lab: Any, repo: GitRepository) ->
     assert same == taken
 
 
+def test_what_was_made_in_place_is_kept_too(lab: Any, repo: GitRepository) -> None:
+    repo.observe_main()
+    lab.git("checkout", "-q", "-b", "mine")
+    first = lab.commit({"m.txt": "m"})
+    assert isinstance(repo.take_over(None, first, "W-2.1"), Takeover)
+    lab.git("commit", "-q", "--amend", "-m", "again")
+    second = lab.git("rev-parse", "HEAD")
+    assert isinstance(repo.take_over(None, second, "W-2.1"), Takeover)
+    lab.git("reflog", "expire", "--expire=now", "--all")
+    lab.git("gc", "-q", "--prune=now")
+    assert lab.git("cat-file", "-t", first) == "commit"
+
+
 def test_a_head_with_nothing_new_is_a_fact(lab: Any, repo: GitRepository) -> None:
     clone = cloned(lab, repo)
     head = lab.git("rev-parse", "HEAD", cwd=clone)
@@ -316,6 +329,15 @@ def test_refuses_a_guest_whose_objects_lie_elsewhere(
 def test_a_borrowed_clone_can_be_taken_over(lab: Any, repo: GitRepository) -> None:
     clone = cloned(lab, repo, sharing=ObjectSharing.BORROWED)
     head = lab.commit({"one.txt": "1"}, cwd=clone)
+    assert isinstance(repo.take_over(clone, head, "W-1.1"), Takeover)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="giving a directory away needs root")
+def test_a_clone_of_another_user_can_be_taken_over(lab: Any, repo: GitRepository) -> None:
+    clone = cloned(lab, repo)
+    head = lab.commit({"one.txt": "1"}, cwd=clone)
+    for path in sorted((clone, *clone.rglob("*")), reverse=True):
+        os.chown(path, 65_534, 65_534, follow_symlinks=False)
     assert isinstance(repo.take_over(clone, head, "W-1.1"), Takeover)
 
 
@@ -428,6 +450,7 @@ def test_removes_what_a_command_left(lab: Any, repo: GitRepository) -> None:
     (shut / "link").symlink_to(outside)
     (shut / "deep").chmod(0)
     shut.chmod(stat.S_IRUSR)
+    Path(made.path).chmod(0)
     assert repo.remove_checkout(made) is None
     assert not Path(made.path).exists()
     assert (outside / "keep").exists()

@@ -111,3 +111,10 @@ def test_ssh_never_prompts_unless_the_person_chose_a_command(lab: Any, refused: 
 def test_urls_lose_their_credentials(url: str, shown: str) -> None:
     assert redact_url(url) == shown
     assert redact_text(f"fatal: '{url}' is away") == f"fatal: '{shown}' is away"
+
+
+def test_no_dialogue_opens_for_a_password(lab: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SSH_ASKPASS", "/usr/bin/some-dialogue")
+    assert Git().environment(Trust.PERSON)["GIT_ASKPASS"] == ""
+    monkeypatch.setenv("GIT_ASKPASS", "/opt/ci/token")
+    assert Git().environment(Trust.PERSON)["GIT_ASKPASS"] == "/opt/ci/token"

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import threading
 from pathlib import Path
 from typing import Any
 
-from remit.core.gitfacts import MainObservation, RepositoryCode
+import pytest
+
+from remit.core.gitfacts import MainObservation, RepositoryCode, RepositoryRefusal
 from remit.repository import GitRepository
 
 OBSERVED = "refs/remit/observed/origin/main"
@@ -246,3 +250,39 @@ def test_sha256_repositories_work(lab: Any) -> None:
     assert seen.main_sha == head
     made = repo.make_clone("A-1", lab.root / "c256", "work")
     assert getattr(made, "base_sha", made) == head
+
+
+def test_observers_at_once_never_see_a_rewrite_that_was_none(lab: Any) -> None:
+    other = lab.other()
+    repo = GitRepository(lab.host)
+    stop = threading.Event()
+    seen: list[object] = []
+
+    def watch() -> None:
+        while not stop.is_set():
+            seen.append(repo.observe_main())
+
+    watchers = [threading.Thread(target=watch) for _ in range(3)]
+    for watcher in watchers:
+        watcher.start()
+    for number in range(6):
+        lab.commit({}, cwd=other, say=str(number))
+        lab.push(cwd=other)
+    stop.set()
+    for watcher in watchers:
+        watcher.join()
+    refusals = {value.code for value in seen if isinstance(value, RepositoryRefusal)}
+    assert refusals <= {RepositoryCode.REF_LOCKED}
+    last = repo.observe_main()
+    assert isinstance(last, MainObservation)
+    assert last.main_sha == lab.git("rev-parse", "HEAD", cwd=other)
+    assert [ref for ref in lab.refs() if ref.startswith("refs/remit/")] == [OBSERVED]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="giving a directory away needs root")
+def test_refuses_a_repository_of_another_owner(lab: Any, refused: Any) -> None:
+    repo = GitRepository(lab.host)
+    for path in (lab.host, lab.host / ".git"):
+        os.chown(path, 65_534, 65_534)
+    found = refused(repo.observe_main(), RepositoryCode.REPOSITORY_UNTRUSTED)
+    assert "safe.directory" in found.hint

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import subprocess
 from typing import Any
 
 import pytest
 
 from remit.core.gitfacts import MatchedBy, RepositoryCode, RepositoryRefusal, ShipObservation
-from remit.repository import GitRepository
+from remit.repository import Git, GitLimits, GitRepository
 
 
 class Work:
@@ -94,8 +95,6 @@ def test_a_rebased_series(work: Work, others: bool) -> None:
 
 
 def shipped_patch(lab: Any, work: Work) -> str:
-    import subprocess
-
     diff = subprocess.run(
         ["git", "diff", work.before, work.head], cwd=lab.host, capture_output=True, check=True
     ).stdout
@@ -211,9 +210,9 @@ def test_refuses_other_binary_content(lab: Any, repo: GitRepository, refused: An
 def test_a_carriage_return_hides_nothing_from_the_comparison(
     lab: Any, repo: GitRepository, refused: Any
 ) -> None:
-    work = Work(lab, repo, {"t.txt": "a\rindex reviewed\n"})
+    work = Work(lab, repo, {"t.txt": "a\rindex re viewed\n"})
     lab.git("checkout", "-q", "-b", "landing", work.before)
-    landed = lab.commit({"t.txt": "a\rindex replaced\n"})
+    landed = lab.commit({"t.txt": "a\rindex reviewed\n"})
     lab.push()
     refused(work.ship(landed), RepositoryCode.PATCH_DIFFERS)
 
@@ -289,3 +288,22 @@ def test_the_persons_diff_settings_play_no_part(work: Work) -> None:
     lab.git("config", "--unset", "diff.noprefix")
     (lab.host / ".git/info/attributes").unlink()
     assert seen.patch_id == shipped_patch(lab, work)
+
+
+def test_a_head_too_large_to_diff_still_ships_by_its_name(lab: Any, refused: Any) -> None:
+    repo = GitRepository(lab.host, git=Git(limits=GitLimits(output_bytes=4_000)))
+    work = Work(lab, repo, {"big.txt": "line\n" * 2_000})
+    lab.push()
+    seen = shipped(work.ship(work.head))
+    assert (seen.matched_by, seen.patch_id) == (MatchedBy.SHA, "")
+    lab.git("commit", "-q", "--amend", "-m", "other name")
+    lab.push("--force")
+    other = lab.git("rev-parse", "HEAD")
+    found = repo.observe_ship(
+        other,
+        reviewed_head=work.head,
+        reviewed_base=work.before,
+        main_before=work.before,
+        accept_rewrite=True,
+    )
+    refused(found, RepositoryCode.OUTPUT_TOO_LARGE)

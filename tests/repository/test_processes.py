@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from remit.repository.processes import Finished, run_bounded
+from remit.machine.processes import Finished, run_bounded
 
 
 def run(code: str, tmp_path: Path, **more: object) -> Finished:

@@ -233,7 +233,9 @@ class Item:
     @property
     def owner(self) -> Owner | None:
         """Who has to act next; none when terminal (INV-5)."""
-        kind = owner_kind(self.status, retrying=self.hold is not None and self.hold.owner == "retry")
+        kind = owner_kind(
+            self.status, retrying=self.hold is not None and self.hold.owner == "retry"
+        )
         if kind is None:
             return None
         identity = self.lease.actor if kind is OwnerKind.EXECUTION and self.lease else None

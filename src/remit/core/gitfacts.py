@@ -105,7 +105,7 @@ class ShipObservation:
     `head_sha` equals `observed_commit_sha`. `landed_sha` is the commit on main's first-parent line
     that brought the change in (the merge commit, or the head itself); None where it lies deeper
     than the search bound. `patch_id` is git's stable patch id of the change, "" for a change
-    without content.
+    without content or, where the name alone tied it, one too large to compare.
     """
 
     observed_commit_sha: str
@@ -143,9 +143,9 @@ class Takeover:
 
 @dataclass(frozen=True, slots=True)
 class ArtifactDiff:
-    """Which paths `base_sha..head_sha` changed, against a declared scope and expected artifacts.
+    r"""Which paths `base_sha..head_sha` changed, against a declared scope and expected artifacts.
 
-    Paths are text for reading: bytes that are not UTF-8 appear as `\\xNN`. Matching was done on
+    Paths are text for reading: bytes that are not UTF-8 appear as `\xNN`. Matching was done on
     the exact bytes. Lists are bounded; the counts are exact and `truncated` says whether a list
     was cut. A deleted path is a change, and is no delivered artifact.
     """

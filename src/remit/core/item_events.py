@@ -43,7 +43,7 @@ class ItemImported(Event):
     """A row of a foreign backlog became an item, in draft or in closed as *imported*.
 
     ``foreign_status`` is what the source called it. ``unconfirmed`` says that somebody may be at
-    work on it elsewhere. ``satisfies`` and ``failed`` say what a closed one means to dependents.
+    work on it elsewhere. ``gate`` is what keeps it in draft beside the open import. ``satisfies`` and ``failed`` say what a closed one means to dependents.
     """
 
     import_id: str
@@ -56,6 +56,7 @@ class ItemImported(Event):
     goal: str
     requirement_refs: tuple[str, ...]
     rule: str
+    gate: str
     digest: str
     foreign_status: str
     unconfirmed: bool

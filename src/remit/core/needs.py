@@ -42,6 +42,7 @@ def needs(command: c.Command, ask: c.Ask) -> Iterable[Key]:
             keys += [
                 ("alias", command.alias),
                 ("import", command.import_id),
+                ("rule", command.rule),
                 ("dependents?", f"?{command.alias}"),
             ]
         case c.LinkImported():

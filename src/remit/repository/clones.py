@@ -1,18 +1,16 @@
 """Clones for attempts, taking their commits over, and clean checkouts to verify in.
 
 The guest is not trusted. Its clone holds its own copy of main's history: hard links would let it
-write into the host's objects, and an alternates file would let it read every object of the host
-(the smaller `ObjectSharing.BORROWED` is for those who accept that). The clone has no hooks, no
-credentials and no configuration of the person's; its `origin` is the remote's real URL stripped of
-credentials, so that a plain `git push` means what it says and works only where access exists.
+write into the host's objects, and an alternates file would let it read all of them. It has no
+hooks, credentials or settings of the person's; its `origin` is the remote's real URL stripped of
+credentials, so that a plain `git push` works only where access exists.
 
 The host never runs git inside a guest's repository, whose configuration could name programs. Its
 object directory is attached to a fresh repository of remit's own, and commits are fetched from
-there by exact name, checked by fsck on the way in. A guest whose `.git` is a link, or whose
-objects point at stores elsewhere, is refused.
+there by exact name, checked by fsck on the way in.
 
 A checkout has its own index and refs and borrows the host's objects, so that a command which runs
-`git commit` or `git update-ref` in it reaches nothing of the host's. Only filters that a
+`git commit` or `git update-ref` in it reaches no ref of the host's. Only filters that a
 configuration names could run code at checkout, and none is read.
 """
 
@@ -33,8 +31,8 @@ from remit.core.gitfacts import (
     Takeover,
     attempt_ref,
 )
+from remit.machine.directories import claim_directory, remove_tree
 from remit.repository.command import GitRun, failed
-from remit.repository.directories import claim_directory, remove_tree
 from remit.repository.host import Host
 from remit.repository.observing import Upstream
 

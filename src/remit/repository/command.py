@@ -21,7 +21,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from remit.core.gitfacts import RepositoryCode, RepositoryRefusal, redact_text
-from remit.repository.processes import run_bounded
+from remit.machine.processes import run_bounded
 
 ISOLATED_CONFIG = Path(__file__).with_name("isolated.gitconfig")
 
@@ -179,6 +179,8 @@ class Git:
             for name, value in source.items()
             if not name.startswith(("GIT_", "REMIT_")) or _PERSON_KEEPS.match(name)
         }
+        # An empty program keeps git from falling back on a dialogue of the desktop's.
+        kept.setdefault("GIT_ASKPASS", "")
         return kept | _ALWAYS | {"GIT_OPTIONAL_LOCKS": "0"}
 
     def _not_started(self, operation: str, cwd: Path, error: OSError) -> RepositoryRefusal:

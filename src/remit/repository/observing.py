@@ -29,7 +29,8 @@ from remit.repository.command import GitRun, Trust, failed
 from remit.repository.host import Host, sha_refusal
 from remit.repository.patches import PatchIdentity, patch_identity
 
-_MOVE_TRIES = 3
+_MOVE_TRIES = 5
+_TOO_LARGE = RepositoryCode.OUTPUT_TOO_LARGE
 _FIRST_PARENT_LIMIT = 10_000
 
 
@@ -292,7 +293,10 @@ def _match(
         )
     if sha == reviewed.head:
         own = patch_identity(host, base, sha, operation)
-        return own if isinstance(own, RepositoryRefusal) else (base, MatchedBy.SHA, own.patch_id)
+        if isinstance(own, RepositoryRefusal):
+            # The name alone ties it; a diff too large to name is no reason to refuse.
+            return (base, MatchedBy.SHA, "") if own.code is _TOO_LARGE else own
+        return base, MatchedBy.SHA, own.patch_id
     wanted = patch_identity(host, reviewed.base, reviewed.head, operation)
     if isinstance(wanted, RepositoryRefusal):
         return wanted
@@ -343,7 +347,7 @@ def _candidate_bases(
 
 def _landed(
     host: Host, sha: str, main_sha: str, main_before: str, operation: str
-) -> str | None | RepositoryRefusal:
+) -> str | RepositoryRefusal | None:
     """Find the first-parent commit of main that brought `sha` in, by bisection."""
     args = ["rev-list", "--first-parent", "--reverse", f"--max-count={_FIRST_PARENT_LIMIT + 1}"]
     done = host.run([*args, main_sha, f"^{main_before}"], operation)

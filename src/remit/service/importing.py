@@ -22,7 +22,7 @@ from remit.core.backlog import ImportedRow, UnfitRow
 from remit.core.canonical import canonical
 from remit.core.commands import Command
 from remit.core.decide.imports import EDITABLE
-from remit.core.facts import ImportRun, Item
+from remit.core.facts import ImportRun, Item, Rule
 from remit.core.refusals import Code, Refused
 from remit.ports import Backlog, Blob, ReadTx
 from remit.service.engine import Call, Done
@@ -228,15 +228,19 @@ class Import:
         if not self.run_id:
             return None
         tally = self.tally
-        close = c.CloseImport(
-            self.run_id, tally.rows, tally.imported, tally.unchanged, tally.unfit
-        )
+        close = c.CloseImport(self.run_id, tally.rows, tally.imported, tally.unchanged, tally.unfit)
         answer = self.operations.run(close)
         return answer if isinstance(answer, Refused) else None
 
     def _admit(self) -> Refused | None:
-        """Let admission look at everything that waited for an import to close."""
-        return recheck_gate(self.operations, gates.IMPORT_OPEN, self.progress)
+        """Let admission look at everything that waited only for an import to close."""
+        with self.operations.store.read() as tx:
+            rule = tx.load([("rule", self.rule)])["rule", self.rule] if self.rule else None
+        refused = recheck_gate(self.operations, gates.IMPORT_OPEN, self.progress)
+        if refused is None and isinstance(rule, Rule) and rule.accepted:
+            gate = f"{gates.RULE}/{rule.name}"
+            refused = recheck_gate(self.operations, gate, self.progress)
+        return refused
 
 
 def _open_run(tx: ReadTx, digest: str) -> str:

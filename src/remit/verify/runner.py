@@ -30,8 +30,8 @@ from remit.core.rows import (
     RowSpec,
     RunEnd,
 )
-from remit.repository.directories import remove_tree
-from remit.repository.processes import DEFAULT_GRACE_MS, Finished, run_bounded
+from remit.machine.directories import remove_tree
+from remit.machine.processes import DEFAULT_GRACE_MS, Finished, run_bounded
 from remit.verify import junit
 
 ALLOWED_VARIABLES = ("PATH", "LANG", "LC_ALL", "TZ", "SYSTEMROOT")

@@ -20,7 +20,7 @@ from typing import Protocol
 from remit.core.gitfacts import ArtifactDiff, CheckoutMade, RepositoryRefusal
 from remit.core.judging import judge, judge_repeats
 from remit.core.rows import RowCheck, RowKind, RowResult, RowRun, RowSpec, problems
-from remit.repository.directories import remove_tree
+from remit.machine.directories import remove_tree
 from remit.verify.artifact import judge_artifacts
 from remit.verify.runner import run_row
 

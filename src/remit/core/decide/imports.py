@@ -13,14 +13,15 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from remit.core import commands as c
+from remit.core import gates
 from remit.core import item_events as e
-from remit.core.admission import ADMISSION
+from remit.core.admission import ADMISSION, dead_edge
 from remit.core.decide.asking import bad, find
 from remit.core.decide.items import draft_goal, finish
 from remit.core.decide.waiting import add_child, announce_child, children_of
 from remit.core.dependencies import MAX_DEPENDENCIES, unresolved
 from remit.core.events import ImportClosed, ImportStarted, RequirementDrafted, RowQuarantined
-from remit.core.facts import Dependency, DependencyKind, ImportRun, Item
+from remit.core.facts import Dependency, DependencyKind, ImportRun, Item, Rule
 from remit.core.ids import is_alias
 from remit.core.refusals import Code, Refused
 from remit.core.settlement import is_inner, judge, resolve_alias, review
@@ -77,6 +78,7 @@ def _import(draft: Draft, cmd: c.ImportItem) -> Refused | None:
         run.goal,
         (requirement,),
         cmd.rule,
+        "" if cmd.closed else _gate(draft, cmd),
         cmd.digest,
         cmd.foreign_status,
         cmd.unconfirmed,
@@ -93,6 +95,20 @@ def _import(draft: Draft, cmd: c.ImportItem) -> Refused | None:
     draft.open("item", item_id, event)
     resolve_alias(draft, cmd.alias)
     return None
+
+
+def _gate(draft: Draft, cmd: c.ImportItem) -> str:
+    """What will keep the item in draft once its import has closed.
+
+    It is named at once, because most rows of a backlog wait for their rule for a while, and a
+    second event on each of them would say no more.
+    """
+    if cmd.unconfirmed:
+        return gates.IMPORT_STATUS
+    rule = draft.get("rule", cmd.rule) if cmd.rule else None
+    if not isinstance(rule, Rule):
+        return gates.VERIFICATION_PLAN
+    return gates.IMPORT_OPEN if rule.accepted else f"{gates.RULE}/{rule.name}"
 
 
 def _again(draft: Draft, item: Item, cmd: c.ImportItem) -> Refused | None:
@@ -149,7 +165,9 @@ def _link(draft: Draft, cmd: c.LinkImported) -> Refused | None:
     _grow(draft, item.id, wanted)
     if not cmd.parents_only:
         _deadlocked(draft, item.id, cmd.cycle)
-        review(draft, item.id)
+        linked = draft.item(item.id)
+        if linked is not None and (linked.status is not Status.DRAFT or dead_edge(linked)):
+            review(draft, item.id)
     return None
 
 

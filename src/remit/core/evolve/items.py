@@ -108,7 +108,7 @@ def _imported(get: Get, rec: Recorded, ev: e.ItemImported, out: Out) -> None:
         ev.tenant,
         ev.alias,
         plan,
-        "" if ev.closed else gates.IMPORT_OPEN,
+        ev.gate,
         *_BLANK,
         source,
         rec.at,

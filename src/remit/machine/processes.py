@@ -74,6 +74,7 @@ class _Capture(threading.Thread):
         self._guard = threading.Lock()
 
     def run(self) -> None:
+        """Read until the last writer closes the pipe."""
         with self._pipe, contextlib.suppress(OSError):
             while chunk := os.read(self._pipe.fileno(), _READ_BYTES):
                 self._keep(chunk)
@@ -88,6 +89,7 @@ class _Capture(threading.Thread):
                 del self._tail[: len(self._tail) - self._tail_room]
 
     def captured(self) -> Captured:
+        """Return what was kept so far."""
         with self._guard:
             tail = bytes(self._tail[max(0, len(self._tail) - self._tail_room) :])
             cut = self._seen - len(self._head) - len(tail)
