@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-from remit.core.backlog import ImportedRow, RowEdges, UnfitRow
+from remit.core.backlog import ImportedRow, UnfitRow
 from remit.core.events import Recorded
 from remit.core.facts import Fact, Key
 from remit.core.gitfacts import (
@@ -373,10 +373,6 @@ class Backlog(Protocol):
 
     def items(self) -> Iterator[ImportedRow | UnfitRow]:
         """Every row, in order."""
-        ...
-
-    def edges(self) -> Iterator[RowEdges]:
-        """Readiness edges of rows that have any."""
         ...
 
     def facts(self) -> dict[str, Any]:

@@ -67,6 +67,7 @@ class ItemImported(Event):
     owner: str
     foreign_created_at: int
     foreign_closed_at: int
+    edges: tuple[tuple[str, str, str, str, bool], ...]
     links: tuple[tuple[str, str], ...]
     notices: tuple[str, ...]
 
@@ -115,9 +116,9 @@ class NoteAdded(Event):
 @event("item")
 @dataclass(frozen=True, slots=True)
 class DependenciesSet(Event):
-    """The edges and links that an import gave an item, all at once.
+    """An import gave an item other edges than it had, all at once.
 
-    Each edge is (target, kind, state, via, inner).
+    Each edge is (target, kind, state, via, inner), here and in ``ItemImported``.
     """
 
     edges: tuple[tuple[str, str, str, str, bool], ...]

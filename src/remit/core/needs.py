@@ -45,8 +45,6 @@ def needs(command: c.Command, ask: c.Ask) -> Iterable[Key]:
                 ("rule", command.rule),
                 ("dependents?", f"?{command.alias}"),
             ]
-        case c.LinkImported():
-            keys.append(("alias", command.alias))
             keys += [("alias", alias) for _, alias in command.edges]
         case _:
             pass
