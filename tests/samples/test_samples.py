@@ -7,11 +7,11 @@ import json
 from pathlib import Path
 
 import pytest
+from tests.samples import make
 
 from remit.core.events import EVENTS
 from remit.ports import StoredEvent
 from remit.stores.codec import columns_of, decode_event, digest_of, encode_event, is_canonical
-from tests.samples import make
 
 SAMPLES = make.read()
 

@@ -119,6 +119,14 @@ def test_what_errors_mean(error: apsw.Error, kind: type[RemitError], code: Code)
     assert found.hint
 
 
+def test_a_transaction_that_an_interrupt_left_open_is_undone(store: SqliteStore) -> None:
+    """The interrupt came after BEGIN and before anything could catch it."""
+    left = store._begin()
+    left.execute("UPDATE store_state SET epoch = 9")
+    note(store, "W-1", 1)
+    assert store.epoch_known() == 0
+
+
 def test_the_log_is_kept_short(store: SqliteStore) -> None:
     log = store.path.with_name("ledger.db-wal")
     for n in range(1, 1200):

@@ -12,6 +12,7 @@ from tests.contract.builders import note
 
 from remit.core.refusals import Code
 from remit.ports import LedgerCorrupt, RemitError, StoreUnavailable
+from remit.stores.sqlite import connect as connect_module
 from remit.stores.sqlite import place
 from remit.stores.sqlite.store import SqliteStore, create_store, open_store
 
@@ -29,6 +30,12 @@ def test_nothing_there(tmp_path: Path) -> None:
     assert refusal(tmp_path / "no.db").code is Code.LEDGER_MISSING
     assert refusal(tmp_path / "no" / "no.db").code is Code.LEDGER_MISSING
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_store_says_where_it_is(store: SqliteStore, path: Path) -> None:
+    assert path.is_absolute()
+    assert store.url == f"sqlite://{path}"
+    assert store.url.startswith("sqlite:///")
 
 
 def test_a_folder(tmp_path: Path) -> None:
@@ -128,7 +135,7 @@ def test_a_ledger_that_cannot_be_written(
 
     store.close()
     store = open_store(path)
-    connect = module.connect
+    connect = connect_module.connect
     monkeypatch.setattr(module, "connect", readonly)
     with pytest.raises(StoreUnavailable) as caught:
         note(store, "W-1", 1)

@@ -7,6 +7,7 @@ import sqlite3
 import pytest
 from tests.contract.builders import blob, item, note, put
 
+from remit.core.status import Status
 from remit.stores.sqlite.store import SqliteStore
 
 NEXT: dict[str, object] = {
@@ -27,8 +28,10 @@ NEXT: dict[str, object] = {
 }
 
 
-def insert(raw: sqlite3.Connection, verb: str = "INSERT", **changes: object) -> None:
-    row = {**NEXT, **changes}
+def insert(
+    raw: sqlite3.Connection, verb: str = "INSERT", changes: dict[str, object] | None = None
+) -> None:
+    row = {**NEXT, **(changes or {})}
     names, marks = ", ".join(row), ", ".join("?" * len(row))
     raw.execute(f"{verb} INTO events ({names}) VALUES ({marks})", tuple(row.values()))
 
@@ -68,7 +71,7 @@ def test_an_event_that_does_not_continue_is_refused(
     raw: sqlite3.Connection, verb: str, changes: dict[str, object], says: str
 ) -> None:
     with pytest.raises(sqlite3.IntegrityError, match=says):
-        insert(raw, verb, **changes)
+        insert(raw, verb, changes)
     assert count(raw) == 2
 
 
@@ -90,7 +93,7 @@ def test_an_event_that_does_not_continue_is_refused(
 )
 def test_columns_have_their_types(raw: sqlite3.Connection, changes: dict[str, object]) -> None:
     with pytest.raises(sqlite3.IntegrityError):
-        insert(raw, **changes)
+        insert(raw, changes=changes)
     assert count(raw) == 2
 
 
@@ -165,8 +168,6 @@ def test_time_epoch_and_name_never_go_back(raw: sqlite3.Connection, statement: s
 def test_rows_repeat_what_the_core_guarantees(
     store: SqliteStore, raw: sqlite3.Connection, change: str
 ) -> None:
-    from remit.core.status import Status
-
     put(store, [item(1, Status.READY)])
     with pytest.raises(sqlite3.IntegrityError):
         raw.execute(f"UPDATE item_rows SET {change}")

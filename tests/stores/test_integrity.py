@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from hashlib import sha256
 
 import apsw
@@ -45,7 +45,7 @@ def fold(get: Get, recorded: Recorded) -> Mapping[Key, Fact | None]:
     return {("counter", stream): version}
 
 
-def append(store: Store, *events: tuple[str, Event], **more: str) -> None:
+def append(store: Store, *events: tuple[str, Event], assurance: str = "asserted") -> None:
     """Append and fold as the service does."""
     with store.write() as tx:
         facts: dict[Key, Fact | None] = {}
@@ -59,9 +59,9 @@ def append(store: Store, *events: tuple[str, Event], **more: str) -> None:
 
         for stream, event in events:
             version = len(tx.stream(stream, 0, 10_000)) + 1
-            values = {"actor": "bob", "assurance": "asserted", **more}
             at = max(tx.now(), T0)
-            recorded = Recorded(tx.head().seq + 1, stream, version, event=event, at=at, **values)
+            seq = tx.head().seq + 1
+            recorded = Recorded(seq, stream, version, "bob", assurance, at, event)
             tx.append([recorded])
             for key, fact in fold(get, recorded).items():
                 loaded.setdefault(key, get(*key))
@@ -355,7 +355,6 @@ def test_events_that_come_meanwhile_are_verified_too(filled: SqliteStore) -> Non
 
 @pytest.mark.parametrize("swap", [False, True])
 def test_a_fold_inside_a_rebuild_sees_the_rows_moment(filled: SqliteStore, swap: bool) -> None:
-    late: Callable[[], None] = lambda: append(filled, ("W-3", NoteAdded("late", "")))  # noqa: E731
-    late()
+    append(filled, ("W-3", NoteAdded("late", "")))
     seen = replay(filled, fold=fold, swap=swap)
     assert (seen.events, seen.differences) == (12, ())

@@ -54,7 +54,7 @@ class SqliteStore:
 
     def __init__(self, path: Path, ledger_id: str, clock: Clock, lock: WriterLock) -> None:
         self.ledger_id = ledger_id
-        self.url = f"sqlite:///{path}"
+        self.url = f"sqlite://{path}"
         self.path = path
         self.pause: Callable[[str], None] | None = None
         self.codec: Codec = codec
@@ -158,6 +158,8 @@ class SqliteStore:
             if self._connection is None:
                 self._connection = connect(self.path)
                 self._connection.set_wal_hook(self._committed)
+            if self._connection.in_transaction:  # an interrupt came before the write could begin
+                self._connection.execute("ROLLBACK")
             self._connection.execute("BEGIN IMMEDIATE")
         return self._connection
 
