@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -86,6 +87,25 @@ def test_a_wait_that_was_given_up_takes_nothing_later(lock: WriterLock) -> None:
         assert time.monotonic() < deadline
         time.sleep(0.01)
     with lock.held():
+        pass
+
+
+def test_an_interrupted_wait_takes_nothing_later(tmp_path: Path) -> None:
+    """The signal comes while the main thread waits for its turn."""
+    lock = WriterLock(tmp_path / "ledger.db", wait_ms=10_000)
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGUSR1, interrupt)
+    try:
+        with lock.held(), pytest.raises(KeyboardInterrupt):
+            threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGUSR1)).start()
+            with lock.held():
+                pass
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+    with WriterLock(tmp_path / "ledger.db", wait_ms=2_000).held():
         pass
 
 

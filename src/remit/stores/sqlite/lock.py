@@ -42,19 +42,28 @@ class _Turn:
         self._abandoned = False
 
     def wait(self, seconds: float) -> bool:
-        """Whether the lock was had in time; if not, the descriptor closes itself later."""
+        """Whether the lock was had in time; if not, or if interrupted, the descriptor is closed."""
         threading.Thread(target=self._take, name="remit-lock", daemon=True).start()
-        self._arrived.wait(seconds)
+        arrived = False
+        try:
+            arrived = self._arrived.wait(seconds)
+        finally:
+            if not arrived:
+                self._abandon()
+        return arrived
+
+    def _abandon(self) -> None:
         with self._settled:
-            self._abandoned = not self._arrived.is_set()
-        return not self._abandoned
+            self._abandoned = True
+            if self._arrived.is_set():
+                os.close(self._descriptor)
 
     def _take(self) -> None:
         fcntl.flock(self._descriptor, self._operation)
         with self._settled:
-            self._arrived.set()
             if self._abandoned:
                 os.close(self._descriptor)
+            self._arrived.set()
 
 
 class WriterLock:
