@@ -38,7 +38,7 @@ def add(get: Get, out: Out, kind: str, name: str, by: int) -> int:
         value = get(kind, name) or 0
     value += by  # type: ignore[operator]  # counters are integers
     out[key] = value
-    return value  # type: ignore[return-value]  # counters are integers
+    return value
 
 
 def item_of(get: Get, rec: Recorded) -> Item:
