@@ -164,7 +164,8 @@ def _recheck(draft: Draft, cmd: c.Recheck) -> Refused | None:
 
 
 def _live(item: Item) -> Refused | None:
-    if item.status in (*QUEUED, Status.TRIAGED):
+    handed_in = item.triaged_from in (Status.IN_REVIEW, Status.APPROVED, Status.SHIPPED)
+    if item.status in (*QUEUED, Status.TRIAGED) and not handed_in:
         return None
     done = item.terminal or item.status is Status.SHIPPED
     return Refused(
