@@ -315,7 +315,7 @@ class Traffic:
                     failed=self.rnd.random() < 0.3,
                     unconfirmed=self.rnd.random() < 0.2,
                     edges=edges,
-                ),  # fmt: skip
+                ),
                 c.ImportItem("I-1", 1, alias, "d1", "", 2, "open", edges=edges),
                 c.CloseImport("I-1", 1, 1, 0, 0),
             )

@@ -17,7 +17,7 @@ from remit.core.view import View
 from remit.ports import ReadTx
 
 LANES: Final = 64
-"""How many lanes a lease may look at in one transaction."""
+"""How many lanes a lease looks at before it asks for more."""
 
 ONWARD: Final = 1_000
 """How many items one step of a search for a cycle loads ahead."""
@@ -92,10 +92,8 @@ class Loader:
         kind, name = key
         queries, tx = self.view.queries, self.tx
         match kind:
-            case "lanes?":
-                lanes = tx.lanes(LANES)
-                queries[key] = tuple(lanes)
-                plain.update({("lane", lane): None for lane in lanes})
+            case "lanes?" | "lanes+":
+                self._lanes(plain)
             case "ready?":
                 self._ready(name, (), plain)
             case "ready+":
@@ -116,6 +114,19 @@ class Loader:
                 self._onward(name)
             case _:
                 raise AssertionError(f"no such query: {kind}")
+
+    def _lanes(self, plain: dict[Key, None]) -> None:
+        """The lanes whose turn comes first; asked again, twice as many."""
+        queries = self.view.queries
+        limit = max(LANES + self.window, 2 * len(queries.get(("lanes?", ""), ())))
+        lanes = self.tx.lanes(limit)
+        queries["lanes?", ""] = tuple(lanes)
+        queries["lanes?", "more"] = len(lanes) == limit
+        for lane in lanes:
+            work_class, _, tenant = lane.partition("|")
+            plain[("lane", lane)] = None
+            plain[("load", f"class/{work_class}")] = None
+            plain[("load", f"tenant/{tenant}")] = None
 
     def _onward(self, start: str) -> None:
         """Load an item and what it waits for, level by level, as far as one round goes."""
