@@ -24,6 +24,8 @@ from remit.service.operations import Caller, Operations
 if TYPE_CHECKING:
     from remit.ports import Backlog, ReadTx
     from remit.service.delivery import Delivery
+    from remit.stores.sqlite.copies import Copied
+    from remit.stores.sqlite.examine import Examined
 
 SQLITE: Final = "sqlite"
 
@@ -131,6 +133,56 @@ def create_ledger(url: str, human: str, ledger_id: str = "") -> Ledger:
         store.close()
         raise RemitError(answer.message, answer.hint, answer.details, answer.code)
     return Ledger(store)
+
+
+def backup(ledger: Ledger, target: Path) -> Copied:
+    """Copy an open ledger into a new file while it is in use; see ``stores.sqlite.copies``."""
+    from remit.stores.sqlite.copies import backup as copy
+    from remit.stores.sqlite.store import SqliteStore
+
+    if not isinstance(ledger.store, SqliteStore):
+        raise _sqlite_only("back up", ledger.store.url)
+    return copy(ledger.store, target)
+
+
+def restore(source: Path, url: str) -> Ledger:
+    """Copy a backup to a free name and open it; it takes no writes until it is adopted."""
+    from remit.stores.sqlite.copies import restore as copy
+
+    return Ledger(copy(source, path_of(url)))
+
+
+def examine(url: str) -> Examined:
+    """Look the store behind a URL over without using it."""
+    from remit.stores.sqlite.examine import examine as look
+
+    return look(path_of(url))
+
+
+def _sqlite_only(operation: str, url: str) -> RemitError:
+    return RemitError(
+        f"cannot {operation} {url}: expected a ledger in a SQLite file",
+        "use the tools of its database",
+        {"url": url},
+        code=Code.BAD_INPUT,
+    )
+
+
+@contextmanager
+def input_file(path: Path) -> Iterator[Path]:
+    """The file to import; ``-`` is standard input, kept in a temporary file for the time."""
+    if str(path) != "-":
+        yield path
+        return
+    import sys
+
+    from remit.exchange.lines import InputProblem, spooled
+
+    try:
+        with spooled(sys.stdin.buffer) as file:
+            yield file
+    except InputProblem as problem:
+        raise input_error(problem) from problem
 
 
 def backlog(fmt: str, path: Path) -> Backlog:

@@ -170,6 +170,7 @@ def show(tx: ReadTx, name: str) -> dict[str, Any] | Refused:
     data = rendering.summary(item, text["title"])
     data |= {
         "body": text["body"],
+        "text_ref": item.text or None,
         "expectation": requirements(tx, item),
         "graph_refs": [{"kind": kind, "target": target} for kind, target in item.links],
         "orphaned_refs": [

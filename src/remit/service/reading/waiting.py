@@ -29,6 +29,9 @@ from remit.service.reading.items import (
 
 WAITING: Final = (Status.DRAFT.value, Status.HELD.value, Status.TRIAGED.value)
 
+RECORDS: Final = 1_000_000
+"""Most triage records that are counted."""
+
 TREE: Final = 1_000
 """Most nodes that a dependency tree shows."""
 
@@ -115,7 +118,7 @@ def _unaccepted(tx: ReadTx) -> list[dict[str, Any]]:
 
 def triage_list(tx: ReadTx, *, open_only: bool, limit: int) -> dict[str, Any]:
     """Triage records, oldest first."""
-    names = tx.triage(open_only=open_only, limit=limit + 1 if limit else 0)
+    names = tx.triage(open_only=open_only, limit=RECORDS)
     shown = names[:limit] if limit else names
     facts = tx.load([("triage", name) for name in shown])
     found = [triage_record(tx, f) for f in facts.values() if isinstance(f, Triage)]
