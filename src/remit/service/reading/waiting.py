@@ -42,7 +42,9 @@ def how_to_open(item: Item) -> str:
         return f"settle it: 'remit triage show {item.triage[0]}'"
     if item.gate:
         gate, _, rule = item.gate.partition("/")
-        return gates.HOW_TO_OPEN.get(gate, "").format(id=item.id, rule=rule or item.plan.rule)
+        return gates.HOW_TO_OPEN.get(gate, "").format(
+            id=item.id, rule=rule or item.plan.rule or "default"
+        )
     waits = [d for d in item.dependencies if d.state.value != "met"]
     if waits:
         target = waits[0].via

@@ -15,6 +15,9 @@ from remit.ports import ReadTx
 from remit.service.reading.items import show
 from remit.service.reading.waiting import explain
 
+ASKED: Final = ("draft", "held", "ready")
+"""Statuses in which admission is asked at all."""
+
 OUT_OF_SCOPE: Final = (
     "whether the work will succeed",
     "whether what ships will be verified",
@@ -31,6 +34,8 @@ def worksheet(tx: ReadTx, name: str) -> dict[str, Any] | Refused:
     item = show(tx, found["id"])
     if isinstance(item, Refused):
         return item
+    if item["status"] not in ASKED:
+        found = _not_asked(found, item["status"])
     ledger = tx.load([LEDGER])[LEDGER]
     revision = ledger.policy.revision if isinstance(ledger, Ledger) else 0
     lease = item["lease"]
@@ -57,6 +62,19 @@ def worksheet(tx: ReadTx, name: str) -> dict[str, Any] | Refused:
         ],
     }
     return {"worksheet": sheet, **found}
+
+
+def _not_asked(found: dict[str, Any], status: str) -> dict[str, Any]:
+    """Past the queue admission has nothing to say; the status alone answers."""
+    stands = _check("status", "FAIL", status, " or ".join(ASKED), "STATUS_PAST_QUEUE")
+    return {
+        **found,
+        "verdict": "NOT_ASKED",
+        "reason": "STATUS_PAST_QUEUE",
+        "gate": None,
+        "checks": [stands],
+        "how_to_open": "",
+    }
 
 
 def _check(name: str, result: str, observed: str, required: str, code: str = "") -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from remit.core import commands as c
+from remit.core import commands as c, gates
 from remit.core.change import changed
 from remit.core.facts import LEDGER, Ledger, Policy
 from remit.core.refusals import Code
@@ -111,7 +111,9 @@ def rule_accept(
     command = c.AcceptRule(name, digest or found["digest"], reason)
     done = accepted(session.operations.run(command, command_id=session.command_id))
     with shown(session) as report:
-        refused = recheck_gate(session.operations, f"rule/{name}", report)
+        refused = recheck_gate(session.operations, f"{gates.RULE}/{name}", report)
+        if refused is None:  # drafts from before the ledger knew the rule
+            refused = recheck_gate(session.operations, gates.VERIFICATION_PLAN, report)
     if refused is not None:
         raise Stop(refused)
     with session.ledger.reading() as tx:

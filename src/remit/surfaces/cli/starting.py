@@ -161,10 +161,8 @@ def _imported(screen: Screen, data: Any) -> None:
         some = [row for row in data["quarantined"] if row["code"] == code][:EXAMPLES]
         for row in some:
             screen.line(f"  row {row['row']} {row['id'] or '(no id)'}: {row['reason']}")
-    if data["dry_run"]:
-        screen.line("nothing was written; leave --dry-run out to import")
-    else:
-        screen.line("next: remit ready, or remit blocked for what waits and why")
+    for step in data["next"]:
+        screen.line(f"next: {step}")
 
 
 @writes(
@@ -212,7 +210,24 @@ def import_(
         ) from error
     if isinstance(found, Refused):
         raise Stop(found)
-    return Answer({"dry_run": dry_run, "format": fmt, **found}, _imported)
+    steps = _next_steps(session, rule, dry_run=dry_run)
+    return Answer({"dry_run": dry_run, "format": fmt, **found, "next": steps}, _imported)
+
+
+def _next_steps(session: Session, rule: str, *, dry_run: bool) -> list[str]:
+    """What to do after an import: a rule to write or to accept, then what there is to see."""
+    if dry_run:
+        return ["nothing was written; leave --dry-run out to import"]
+    from remit.service.reading.registers import rule as read_rule
+
+    with session.ledger.reading() as tx:
+        known = read_rule(tx, rule)
+    steps = []
+    if known is None:
+        steps.append(f"name a check for what came in under [rules.{rule}] in {NAME}")
+    if known is None or not known["accepted"]:
+        steps.append(f"remit rule accept {rule} (as a human): items without a check get it")
+    return [*steps, "remit ready", "remit blocked (what waits, and why)"]
 
 
 @stands(app, "demo", START, "remit demo", "remit demo --keep ../demo")
