@@ -8,7 +8,6 @@ this module knows which store stands behind a URL.
 from __future__ import annotations
 
 import os
-import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,14 +15,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote, urlsplit
 
-from remit.core.commands import CreateLedger
 from remit.core.refusals import Code, Refused
 from remit.ports import RemitError, Store
-from remit.service.operations import Caller, Operations
 
 if TYPE_CHECKING:
     from remit.ports import Backlog, ReadTx
     from remit.service.delivery import Delivery
+    from remit.service.operations import Operations
     from remit.stores.sqlite.copies import Copied
     from remit.stores.sqlite.examine import Examined
 
@@ -74,6 +72,8 @@ class Ledger:
 
     def acting(self, actor: str, assurance: str = "asserted") -> Operations:
         """The canonical operations for one actor."""
+        from remit.service.operations import Caller, Operations
+
         return Operations(self.store, Caller(actor, assurance))
 
     @contextmanager
@@ -114,6 +114,10 @@ def create_ledger(url: str, human: str, ledger_id: str = "") -> Ledger:
     Raises ``LEDGER_EXISTS`` where the name is taken; a ledger that was made but not yet opened for
     its first human is completed.
     """
+    import uuid
+
+    from remit.core.commands import CreateLedger
+    from remit.service.operations import Caller, Operations
     from remit.stores.sqlite.store import create_store
 
     path = path_of(url)

@@ -9,14 +9,10 @@ from __future__ import annotations
 from typing import Any, Final
 
 from remit.core import gates
-from remit.core.admission import assess
-from remit.core.commands import Ask
 from remit.core.facts import Actor, ActorKind, Item, Rule, Triage
 from remit.core.refusals import Refused
 from remit.core.status import Status
-from remit.core.view import Draft, Missing, View
 from remit.ports import ItemQuery, ReadTx
-from remit.service.loading import Loader
 from remit.service.reading import rendering
 from remit.service.reading.items import (
     _one,
@@ -160,6 +156,11 @@ def tree(tx: ReadTx, name: str) -> dict[str, Any] | Refused:
 
 def explain(tx: ReadTx, name: str) -> dict[str, Any] | Refused:
     """What admission says of an item on this snapshot, with every check, and what would open it."""
+    from remit.core.admission import assess
+    from remit.core.commands import Ask
+    from remit.core.view import Draft, Missing, View
+    from remit.service.loading import Loader
+
     item = _one(tx, name)
     if isinstance(item, Refused):
         return item

@@ -10,7 +10,8 @@ from typing import Annotated, Any
 
 import typer
 
-from remit.core import commands as c, gates
+from remit.core import commands as c
+from remit.core import gates
 from remit.core.change import changed
 from remit.core.facts import LEDGER, Ledger, Policy
 from remit.core.refusals import Code
