@@ -21,6 +21,7 @@ from remit.surfaces.cli import (
     working,
 )
 from remit.surfaces.cli.answers import stop
+from remit.surfaces.cli.declare import LOOK, OPERATE, PLAN, START, WORK
 from remit.surfaces.cli.groups import app
 
 COMMANDS: Final = (
@@ -33,6 +34,11 @@ COMMANDS: Final = (
     ledger_commands,
 )
 """Modules whose import declares commands."""
+
+PANELS: Final = (START, PLAN, WORK, LOOK, OPERATE)
+"""The order in which help shows groups of commands."""
+
+app.registered_commands.sort(key=lambda info: PANELS.index(str(info.rich_help_panel)))
 
 _USAGE: Final = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "UsageError")
 
@@ -52,7 +58,7 @@ def run(arguments: Sequence[str]) -> int:
         if type(error).__name__ == "NoArgsIsHelpError":
             print(message)
             return 2
-        raise stop(Code.BAD_INPUT, message.strip(), f"see '{path} --help'") from error
+        raise stop(Code.BAD_INPUT, message.strip().rstrip("."), f"see '{path} --help'") from error
     return status if isinstance(status, int) else 0
 
 

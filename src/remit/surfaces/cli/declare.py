@@ -14,9 +14,10 @@ from typing import Annotated, Any, Final, get_type_hints
 
 import typer
 
+from remit import __version__
 from remit.core.refusals import Code
 from remit.ports import OutcomeUnknown, RemitError
-from remit.surfaces.cli.answers import Answer, print_data
+from remit.surfaces.cli.answers import Answer, print_data, stop
 from remit.surfaces.cli.session import Options, Session
 
 GLOBAL: Final = "Global options"
@@ -77,6 +78,18 @@ _COMMAND_ID = Annotated[
     ),
 ]
 
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        print(f"remit {__version__}")
+        raise typer.Exit
+
+
+_VERSION = Annotated[
+    bool,
+    typer.Option("--version", help="Print the version.", callback=_version, is_eager=True),
+]
+
 _EVERYWHERE: Final = (
     ("ledger", _LEDGER, ""),
     ("as_", _ACTOR, ""),
@@ -109,9 +122,10 @@ def root_options(app: typer.Typer) -> None:
     """Let the global options stand before the command's name as well."""
 
     def root(ctx: typer.Context, **given: Any) -> None:
+        given.pop("version")
         ctx.obj = _options(given)
 
-    _sign(root, [], (*_READS, _WRITES[-1]))
+    _sign(root, [], (("version", _VERSION, False), *_READS, _WRITES[-1]))
     app.callback()(root)
 
 
@@ -131,16 +145,35 @@ def _declare(
 
         def call(ctx: typer.Context, **given: Any) -> int:
             before = ctx.obj if isinstance(ctx.obj, Options) else Options()
+            _demand_taken(before, name, options)
             here = {key: given.pop(key) for key, _, _ in options}
             return carry_out(run, Session(_options(here).over(before)), given)
 
         _sign(call, own, options)
-        call.__doc__ = run.__doc__
+        call.__doc__ = _paragraphs(run.__doc__ or "")
         shown = "\n\n".join(("Examples:", *examples)) if examples else None
         app.command(name, rich_help_panel=panel, epilog=shown)(call)
         return run
 
     return decorate
+
+
+def _demand_taken(before: Options, name: str, options: Sequence[tuple[str, Any, Any]]) -> None:
+    """Refuse a global option before the command's name that the command does not take."""
+    taken = [option for option, _, _ in options]
+    for option, value in (("at", before.at), ("command_id", before.command_id or None)):
+        if value is not None and option not in taken:
+            shown = f"--{option.replace('_', '-')}"
+            kind = "only reads take it" if option == "at" else "only what changes the ledger does"
+            raise stop(
+                Code.BAD_INPUT, f"'remit {name}' does not take {shown}", f"leave it out: {kind}"
+            )
+
+
+def _paragraphs(text: str) -> str:
+    """A docstring with its paragraphs on one line each, so that the terminal wraps them."""
+    parts = inspect.cleandoc(text).split("\n\n")
+    return "\n\n".join(part.replace("\n", " ") for part in parts)
 
 
 def _sign(call: Any, own: Sequence[inspect.Parameter], options: Sequence[Any]) -> None:
@@ -176,9 +209,9 @@ def carry_out(run: Run, session: Session, given: dict[str, Any]) -> int:
     if session.options.json:
         print_data(answer.data)
     else:
-        from remit.surfaces.cli.screen import Screen, essence
+        from remit.surfaces.cli.screen import essence, screen_of
 
-        screen = Screen(colour=False if session.options.no_color else None)
+        screen = screen_of(session.options)
         if session.options.quiet:
             screen.lines(essence(answer.data))
         elif answer.show is not None:

@@ -191,6 +191,18 @@ def _ref(at: Place, name: str) -> str:
     return next((sha for sha, _, ref in lines if ref == name), "")
 
 
+def noted_clone(folder: Path, item: str, fence: int) -> dict[str, Any] | None:
+    """The clone that was made in a folder for this very lease before, if it was."""
+    note = attempt_note(place(folder.absolute()))
+    if note.get("item") != item or note.get("fence") != fence:
+        return None
+    return {
+        "path": os.path.normpath(folder.absolute()),
+        "branch": note.get("branch"),
+        "base": note.get("base"),
+    }
+
+
 def note_attempt(clone: Path, note: dict[str, Any]) -> None:
     """Let the clone of an attempt know its ledger, so that reports from within it need no options."""
     import msgspec

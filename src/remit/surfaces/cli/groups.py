@@ -8,10 +8,11 @@ import typer
 
 from remit.surfaces.cli.declare import LOOK, OPERATE, PLAN, WORK, root_options
 
-HELP: Final = """One ledger, one queue and one lifecycle for work whose outcome matters.
-
-Start with 'remit init' in a git repository, write work down with 'remit create', and take the next
-item with 'remit lease --next'. Each command explains itself: 'remit COMMAND --help'."""
+HELP: Final = (
+    "One ledger, one queue and one lifecycle for work whose outcome matters.\n\n"
+    "Start with 'remit init' in a git repository, write work down with 'remit create', and take the"
+    " next item with 'remit lease --next'. Each command explains itself: 'remit COMMAND --help'."
+)
 
 
 def _group(name: str, panel: str, about: str) -> typer.Typer:

@@ -23,7 +23,7 @@ from remit.surfaces.cli.declare import OPERATE, reads, writes
 from remit.surfaces.cli.groups import actor, kill_switch, policy, rule
 from remit.surfaces.cli.planning import Why, event_of
 from remit.surfaces.cli.progress import shown
-from remit.surfaces.cli.screen import Screen
+from remit.surfaces.cli.screen import Screen, screen_of
 from remit.surfaces.cli.session import Session, accepted
 
 ActorName = Annotated[str, typer.Argument(metavar="NAME", help="The actor's name.")]
@@ -84,7 +84,7 @@ def _unknown(name: str) -> Stop:
 
 
 def _accepted(screen: Screen, data: Any) -> None:
-    showing.rule(screen, data)
+    screen.line(f"rule {data['rule']['name']} is accepted by {data['rule']['accepted_by']}")
     screen.line(f"{data['became_ready']} items became ready; see 'remit ready'")
 
 
@@ -109,6 +109,8 @@ def rule_accept(
         before = _ready(tx)
     if found is None:
         raise _unknown(name)
+    if not session.options.json and not session.options.quiet:
+        showing.rule(screen_of(session.options), {"rule": found})
     command = c.AcceptRule(name, digest or found["digest"], reason)
     done = accepted(session.operations.run(command, command_id=session.command_id))
     with shown(session) as report:

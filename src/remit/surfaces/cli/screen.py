@@ -16,6 +16,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from remit.surfaces.cli.session import Options
 from remit.surfaces.cli.visible import visible
 
 PIPED_WIDTH: Final = 1_000
@@ -106,6 +107,11 @@ class Screen:
         width = max((len(name) for name, _ in found), default=0)
         for name, value in found:
             self.line(f"{name.ljust(width)}  {plain(value)}")
+
+
+def screen_of(options: Options) -> Screen:
+    """The screen that these options ask for."""
+    return Screen(colour=False if options.no_color else None)
 
 
 def _cell(value: Any) -> Text:

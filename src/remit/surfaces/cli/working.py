@@ -109,7 +109,9 @@ def lease(
         "clone": None,
     }
     if clone is not None:
-        data["clone"] = _clone_or_release(session, granted, clone, repository)
+        data["clone"] = finding.noted_clone(clone, granted.item, granted.fence)
+        if data["clone"] is None:
+            data["clone"] = _clone_or_release(session, granted, clone, repository, done.repeated)
     return Answer(data, _leased)
 
 
@@ -117,12 +119,17 @@ writes(app, "claim", WORK, "remit claim --next")(lease)
 
 
 def _clone_or_release(
-    session: Session, granted: Lease, directory: Path, repository: Path | None
+    session: Session, granted: Lease, directory: Path, repository: Path | None, repeated: bool
 ) -> dict[str, Any]:
+    """The clone of a fresh lease. Where none can be made the item goes back to the queue, unless
+    the lease is an earlier one that was asked for again: somebody may be at work under it.
+    """
     delivery = session.delivery(repository)
     try:
         return make_clone(session, delivery, granted.item, granted.fence, directory)
     except Stop as stopped:
+        if repeated:
+            raise
         back = c.ReleaseLease(granted.item, granted.fence, "no clone could be made")
         returned = session.operations.release(back)
         kept = "; it could not be handed back" if isinstance(returned, Refused) else ""
@@ -149,6 +156,8 @@ def make_clone(
             "repository": repository,
             "item": item,
             "fence": fence,
+            "branch": made.branch,
+            "base": made.base,
         },
     )
     return {"path": made.path, "branch": made.branch, "base": made.base}
