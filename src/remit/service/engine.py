@@ -30,7 +30,7 @@ from remit.core.commands import (
 )
 from remit.core.decide import Accepted, NeedMore, decide
 from remit.core.decide.leases import QUEUE
-from remit.core.events import EpochAdopted, Recorded
+from remit.core.events import BlobRedacted, EpochAdopted, Recorded
 from remit.core.facts import LEDGER, Ledger
 from remit.core.ids import EPOCH_SHIFT
 from remit.core.needs import needs
@@ -329,6 +329,9 @@ class Batch:
         if self.blobs:
             self.tx.put_blobs(self.blobs)
         self.tx.append(self.events)
+        erased = [r.event.digest for r in self.events if isinstance(r.event, BlobRedacted)]
+        if erased:
+            self.tx.erase_blobs(erased)
         facts = self.view.facts
         changes = [
             Change(key, old, facts[key])

@@ -24,7 +24,6 @@ import apsw
 from remit.core.facts import Fact, Key
 from remit.core.refusals import Code
 from remit.ports import Codec, Difference, ReadTx, RemitError, StoreUnavailable
-from remit.stores import codec
 from remit.stores.clock import Clock, Machine, Readings
 from remit.stores.sqlite import place
 from remit.stores.sqlite.connect import connect, create, demand_schema, inspect
@@ -57,7 +56,6 @@ class SqliteStore:
         self.url = f"sqlite://{path}"
         self.path = path
         self.pause: Callable[[str], None] | None = None
-        self.codec: Codec = codec
         self._clock = clock
         self._lock = lock
         self._pid = os.getpid()
@@ -67,6 +65,13 @@ class SqliteStore:
         self._idle: deque[apsw.Connection] = deque()
         self._log_pages = 0
         self._closed = False
+
+    @property
+    def codec(self) -> Codec:
+        """What verification needs of the event format."""
+        from remit.stores import codec
+
+        return codec
 
     @contextmanager
     def read(self) -> Iterator[SqliteRead]:
