@@ -29,6 +29,9 @@ from remit.service.reading.items import (
 
 WAITING: Final = (Status.DRAFT.value, Status.HELD.value, Status.TRIAGED.value)
 
+ALL: Final = (1 << 31) - 1
+"""What a limit of 0 means to a query that is bounded by its limit."""
+
 TREE: Final = 1_000
 """Most nodes that a dependency tree shows."""
 
@@ -114,8 +117,8 @@ def _unaccepted(tx: ReadTx) -> list[dict[str, Any]]:
 
 
 def triage_list(tx: ReadTx, *, open_only: bool, limit: int) -> dict[str, Any]:
-    """Triage records, oldest first."""
-    names = tx.triage(open_only=open_only, limit=limit + 1 if limit else 0)
+    """Triage records, oldest first; a ``limit`` of 0 means all."""
+    names = tx.triage(open_only=open_only, limit=limit + 1 if limit else ALL)
     shown = names[:limit] if limit else names
     facts = tx.load([("triage", name) for name in shown])
     found = [triage_record(tx, f) for f in facts.values() if isinstance(f, Triage)]
