@@ -7,11 +7,14 @@ they run in several processes.
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -185,14 +188,19 @@ def test_ledger_verifies_afterwards(demo: Run) -> None:
     assert report.unproved["ReviewApproved"] == 8
 
 
-def test_nothing_that_was_started_still_runs(demo: Run) -> None:
-    needle = os.fsencode(demo.room.path)
+def agents_in(room: Room) -> list[str]:
+    """Command lines of agents that still run in a room."""
+    found = []
     for entry in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
+        with contextlib.suppress(OSError):
             words = entry.read_bytes().split(b"\0")
-        except OSError:
-            continue
-        assert b"remit.demo.agent" not in words or needle not in words
+            if b"remit.demo.agent" in words and os.fsencode(room.path) in words:
+                found.append(os.fsdecode(b" ".join(words)))
+    return found
+
+
+def test_nothing_that_was_started_still_runs(demo: Run) -> None:
+    assert agents_in(demo.room) == []
 
 
 def test_self_check_fails_on_another_expectation(demo: Run) -> None:
@@ -213,9 +221,12 @@ def test_self_check_fails_on_another_story(demo: Run) -> None:
     assert failed == {"an agent was killed by SIGKILL", "its late report was refused"}
 
 
-def test_room_in_use_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "precious").write_text("mine")
-    argv = [sys.executable, "-m", "remit.demo", "--json", "--keep", str(tmp_path)]
+@pytest.mark.parametrize("keep", ["full", "full/precious", "/proc/nowhere"])
+def test_room_that_cannot_be_used_is_refused(tmp_path: Path, keep: str) -> None:
+    full = tmp_path / "full"
+    full.mkdir()
+    (full / "precious").write_text("mine")
+    argv = [sys.executable, "-m", "remit.demo", "--json", "--keep", str(tmp_path / keep)]
     done = subprocess.run(
         argv, env=dict(os.environ) | {"PYTHONPATH": SOURCES}, capture_output=True, text=True
     )
@@ -223,7 +234,24 @@ def test_room_in_use_is_refused(tmp_path: Path) -> None:
     error = json.loads(done.stderr)["error"]
     assert error["code"] == "BAD_INPUT"
     assert error["hint"]
-    assert [path.name for path in tmp_path.iterdir()] == ["precious"]
+    assert (full / "precious").read_text() == "mine"
+
+
+def test_interrupt_leaves_no_process(tmp_path: Path) -> None:
+    room = Room(tmp_path / "room")
+    argv = [sys.executable, "-m", "remit.demo", "--keep", str(room.path), "--quiet"]
+    env = dict(os.environ) | {"PYTHONPATH": SOURCES}
+    playing = subprocess.Popen(argv, env=env, stderr=subprocess.PIPE, text=True)
+    until = time.monotonic() + 60
+    while not room.half_done.exists() and time.monotonic() < until:
+        time.sleep(0.02)
+    assert agents_in(room), "the look for agents would miss them"
+    playing.send_signal(signal.SIGINT)
+    _, err = playing.communicate(timeout=60)
+    assert playing.returncode == 130, err
+    assert "interrupted" in err
+    assert "Traceback" not in err
+    assert agents_in(room) == []
 
 
 def test_absent_git_is_one_line(tmp_path: Path) -> None:

@@ -248,7 +248,8 @@ def _close(played: Played, teller: Teller, *, kept: bool) -> None:
         if not outcome.passed:
             tell(f"        found {shown(outcome.observed)}; expected {shown(outcome.required)}")
     passed = sum(outcome.passed for outcome in played.outcomes)
-    print(f"\n{passed} of {len(played.outcomes)} checks passed.")
+    tell()
+    print(f"{passed} of {len(played.outcomes)} checks passed.")
     if kept:
         _look_next(played)
 

@@ -97,10 +97,14 @@ class Room:
 
     def furnish(self) -> None:
         """Make what must be there before anything is played; refuses a room in use (``BAD_INPUT``)."""
-        self.path.mkdir(parents=True, exist_ok=True)
-        if any(self.path.iterdir()):
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            fault = "it is not empty" if any(self.path.iterdir()) else ""
+        except OSError as error:
+            fault = str(error.strerror)
+        if fault:
             raise RemitError(
-                f"cannot play the demo in {self.path}: it is not empty",
+                f"cannot play the demo in {self.path}: {fault}",
                 "give --keep a new or empty directory",
                 {"path": str(self.path)},
                 code=Code.BAD_INPUT,
@@ -112,7 +116,9 @@ class Room:
     def environment(self) -> dict[str, str]:
         """The environment of the demo's processes."""
         kept = {k: v for k, v in os.environ.items() if not k.startswith(("GIT_", "REMIT_"))}
-        package = str(Path(remit.__file__).resolve().parents[1])
+        package = Path(remit.__file__).resolve().parents[1]
+        named = [part for part in kept.get("PYTHONPATH", "").split(os.pathsep) if part]
+        modules = [str(package), *(str(Path(part).absolute()) for part in named)]
         return kept | {
             "HOME": str(self.home),
             "XDG_CONFIG_HOME": str(self.home),
@@ -120,7 +126,7 @@ class Room:
             "GIT_CONFIG_NOSYSTEM": "1",
             "GIT_TERMINAL_PROMPT": "0",
             "LC_ALL": "C.UTF-8",
-            "PYTHONPATH": package,
+            "PYTHONPATH": os.pathsep.join(dict.fromkeys(modules)),
             "PYTHONDONTWRITEBYTECODE": "1",
         }
 
