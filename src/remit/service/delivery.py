@@ -29,7 +29,7 @@ from remit.ports import Blob, ReadTx, Repository, Verifier
 from remit.service.engine import Answer, Call, Done
 from remit.service.operations import Operations
 from remit.service.outside import refused_by
-from remit.service.reading.items import find
+from remit.service.reading.items import exact
 from remit.service.texts import blob_of
 
 
@@ -318,13 +318,17 @@ def attempt_of(lease: Lease) -> str:
 
 
 def _load(tx: ReadTx, name: str) -> Item | Refused:
-    found = find(tx, name)
-    if isinstance(found, Refused):
-        return found
-    item = tx.load([("item", found)])["item", found]
+    """The item with exactly this id or work id, since what follows may write."""
+    found = exact(tx, name)
+    item = tx.load([("item", found)])["item", found] if found else None
     if isinstance(item, Item):
         return item
-    return Refused(Code.NOT_FOUND, f"there is no work item {name!r}", "see 'remit list'")
+    return Refused(
+        Code.NOT_FOUND,
+        f"there is no work item {name!r}",
+        "give its whole id; see 'remit list'",
+        {"item": name},
+    )
 
 
 def _lease_under(item: Item, fence: int) -> Lease | Refused:
