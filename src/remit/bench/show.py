@@ -12,7 +12,8 @@ from typing import Any, Final
 
 from rich.box import SIMPLE
 from rich.console import Console
-from rich.progress import BarColumn, Progress as Bar, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
+from rich.progress import Progress as Bar
 from rich.table import Table
 
 from remit.bench.rounds import Row, Trial
