@@ -63,7 +63,7 @@ def table(
 ) -> None:
     """Print all rows, then what was not measured, then the machine."""
     console = console or Console()
-    shown = Table(box=SIMPLE, padding=(0, 1, 0, 0), title="Rates a second", title_justify="left")
+    shown = Table(box=SIMPLE, padding=(0, 1, 0, 0), show_edge=False, pad_edge=False)
     for heading in ("metric", "batch", "program", "median", "min", "max", "ratio"):
         text = heading in ("metric", "program")
         shown.add_column(heading, no_wrap=True, justify="left" if text else "right")
@@ -83,6 +83,7 @@ def table(
             ratio(row),
         )
         before = key
+    console.print("Rates a second, one process, one machine, one run", highlight=False)
     console.print(shown)
     notes = [*LEGEND, *(f"{peer}: {reason}" for peer, reason in absent)]
     notes.append(", ".join(f"{name} {value}" for name, value in facts.items()))
@@ -99,7 +100,7 @@ def ratio(row: Row) -> str:
     """The ratio in the terms of its metric; empty where it has none."""
     if row.times_bare_python is not None:
         return f"{row.times_bare_python:.1f}x"
-    return "" if row.ratio is None else f"{row.ratio:.3f}"
+    return "" if row.ratio is None else f"{row.ratio:.2g}"
 
 
 def fault(message: str) -> None:
