@@ -34,27 +34,32 @@ WAIT_S: Final = 60
 
 
 def write_backlog(path: Path, first: int, rows: int) -> None:
-    """A Beads file: open rows of a few hundred bytes, every tenth an epic, most of them waiting."""
+    """A Beads file like those of real projects: half of its rows closed, about an edge a row.
+
+    Every twentieth row is an epic, every second other one its child, the rest wait on the row before
+    them; a row has about a thousand bytes.
+    """
     with path.open("w", encoding="utf-8") as file:
-        for number in range(first, first + rows):
-            offset = number - first
-            edges: list[dict[str, str]] = []
-            if offset % 10:
-                parent = number - offset % 10
-                edges.append(_edge(number, parent, "parent-child"))
-            if offset % 3 == 2:
+        for offset in range(rows):
+            number = first + offset
+            edges = []
+            if offset % 20 and offset % 2:
                 edges.append(_edge(number, number - 1, "blocks"))
+            elif offset % 20:
+                edges.append(_edge(number, number - offset % 20, "parent-child"))
             row: dict[str, Any] = {
                 "id": f"bench-{number}",
                 "title": f"Task {number} of a backlog",
-                "description": f"What is to be done for {number}, and why. " * 5,
-                "status": "open",
+                "description": f"What is to be done for {number}, and why. " * 15,
+                "status": "closed" if offset % 4 in (1, 2) else "open",
                 "priority": offset % 5,
-                "issue_type": "task" if offset % 10 else "epic",
+                "issue_type": "task" if offset % 20 else "epic",
                 "created_at": "2024-05-01T10:00:00Z",
                 "updated_at": "2024-05-02T10:00:00Z",
                 "dependencies": edges,
             }
+            if row["status"] == "closed":
+                row["closed_at"] = "2024-05-02T10:00:00Z"
             file.write(json.dumps(row) + "\n")
 
 
