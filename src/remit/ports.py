@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-from remit.core.backlog import ImportedRow, RowEdges, UnfitRow
+from remit.core.backlog import ImportedRow, UnfitRow
 from remit.core.events import Recorded
 from remit.core.facts import Fact, Key
 from remit.core.gitfacts import (
@@ -207,6 +207,10 @@ class ReadTx(Protocol):
         """Edges of items that are not terminal and that are judged by this item (or ``?alias``)."""
         ...
 
+    def awaited(self, vias: Iterable[str]) -> set[str]:
+        """Which of these (ids or ``?alias``) any unfinished item waits on."""
+        ...
+
     def waiting(self, via: str, kind: str, state: str, limit: int) -> list[Edge]:
         """Like ``dependents``, only edges of this kind whose state is another one."""
         ...
@@ -369,10 +373,6 @@ class Backlog(Protocol):
 
     def items(self) -> Iterator[ImportedRow | UnfitRow]:
         """Every row, in order."""
-        ...
-
-    def edges(self) -> Iterator[RowEdges]:
-        """Readiness edges of rows that have any."""
         ...
 
     def facts(self) -> dict[str, Any]:

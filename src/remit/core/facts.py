@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, NewType
 
-from remit.core.status import Kind, Outcome, Owner, OwnerKind, Status, owner_kind
+from remit.core.status import TERMINAL, Kind, Outcome, Owner, OwnerKind, Status, owner_kind
 
 Key = tuple[str, str]
 """Kind and id of a fact, such as ``("item", "W-104")``."""
@@ -223,7 +223,7 @@ class Item:
     @property
     def terminal(self) -> bool:
         """Whether no further change of status is possible."""
-        return self.status in (Status.VERIFIED, Status.CLOSED)
+        return self.status in TERMINAL
 
     @property
     def lane(self) -> LaneId:

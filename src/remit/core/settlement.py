@@ -209,15 +209,16 @@ def _before(draft: Draft, name: str) -> Item | None:
     return fact if isinstance(fact, Item) else None
 
 
-def resolve_alias(draft: Draft, alias: str) -> None:
-    """Tell items that were waiting for this alias that it exists now."""
+def resolve_alias(draft: Draft, alias: str) -> bool:
+    """Tell items that were waiting for this alias that it exists now; True where there were any."""
     waiting = unresolved(alias)
     dependents = _dependents(draft, waiting)
     if dependents is None:
         draft.emit("ledger", "ledger", SettlementDeferred((waiting,)), ADMISSION)
-        return
+        return True
     for dependent in dependents:
         tell(draft, dependent, waiting)
+    return bool(dependents)
 
 
 def settle_more(draft: Draft, via: str) -> None:

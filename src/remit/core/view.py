@@ -14,7 +14,7 @@ from typing import Any, Final
 from remit.core.commands import Ask
 from remit.core.events import Event, Recorded, stream_of
 from remit.core.evolve import evolve
-from remit.core.facts import Fact, Item, Key, Lane, Ledger, Policy
+from remit.core.facts import LEDGER, Fact, Item, Key, Lane, Ledger, Policy
 from remit.core.status import Status
 
 _ABSENT: Final = object()
@@ -128,9 +128,9 @@ class Draft:
     @property
     def ledger(self) -> Ledger:
         """The ledger's own fact."""
-        ledger = self.get("ledger", "ledger")
-        if not isinstance(ledger, Ledger):
-            raise Missing(("ledger", "ledger"))
+        ledger = self.delta.get(LEDGER) or self._loaded.get(LEDGER)
+        if ledger.__class__ is not Ledger:
+            raise Missing(LEDGER)
         return ledger
 
     @property
@@ -141,12 +141,12 @@ class Draft:
     def counter(self, name: str) -> int:
         """A counter; absent means zero."""
         value = self.get("counter", name)
-        return value if isinstance(value, int) else 0
+        return value if value.__class__ is int else 0
 
     def load(self, name: str) -> int:
         """Live leases of ``actor/NAME``, ``class/NAME`` or ``tenant/NAME``."""
         value = self.get("load", name)
-        return value if isinstance(value, int) else 0
+        return value if value.__class__ is int else 0
 
     def item(self, item: str) -> Item | None:
         """An item, or None where there is none."""

@@ -121,6 +121,11 @@ SELECT dependent, target, kind, state FROM edge_rows
  WHERE ledger_id = ? AND via = ?
  ORDER BY kind, state, dependent, target LIMIT ?;
 
+-- name: awaited
+-- One look into the index for each name that was asked for.
+SELECT asked.value FROM json_each(?) AS asked
+ WHERE EXISTS (SELECT 1 FROM edge_rows WHERE ledger_id = ? AND via = asked.value);
+
 -- name: waiting
 -- The states that are looked for are given, since the index finds equals and not others.
 SELECT dependent, target, kind, state FROM edge_rows
