@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
@@ -171,7 +171,9 @@ PEERS: Final[dict[str, Callable[[Path], Queue]]] = {
 """Module that must be importable, and what drives it."""
 
 
-def installed() -> tuple[list[Callable[[Path], Queue]], list[str]]:
-    """Peers that can be run here, and the names of those that are not installed."""
-    there = [make for module, make in PEERS.items() if find_spec(module) is not None]
-    return there, [module for module in PEERS if find_spec(module) is None]
+def installed(
+    peers: Mapping[str, Callable[[Path], Queue]] = PEERS,
+) -> tuple[list[Callable[[Path], Queue]], list[str]]:
+    """Peers that can be run here, and the modules of those that are not installed."""
+    there = [make for module, make in peers.items() if find_spec(module) is not None]
+    return there, [module for module in peers if find_spec(module) is None]
