@@ -8,6 +8,7 @@ labels, since signatures are no part of what is measured.
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
@@ -27,9 +28,10 @@ OWNER: Final = "bench-owner"
 WORKER: Final = "bench-worker"
 HEAD: Final = "a" * 40
 BASE: Final = "b" * 40
-SETTINGS: Final[Settings] = {"journal_mode": "wal", "synchronous": 2, "page_size": 4_096}
-"""What the store sets for its writer; the file says the first and last itself, see ``machine``."""
+HEADER: Final = struct.Struct(">16xHB81x")
+"""Of a SQLite file's first hundred bytes: its page size and how it is written (2: with a log)."""
 
+LOGGED: Final = 2
 LEFT: Final = (Status.DRAFT, Status.READY, Status.LEASED)
 
 
@@ -45,6 +47,17 @@ def fresh(folder: Path) -> wiring.Ledger:
     ledger = wiring.create_ledger(wiring.url_of(folder / "ledger.db"), OWNER)
     done(ledger.acting(OWNER).enrol(EnrolActor(WORKER, "agent")))
     return ledger
+
+
+def settings_of(folder: Path, **more: str | int) -> Settings:
+    """How a ledger in this folder is written: read from its file, but for ``synchronous``.
+
+    That one belongs to a connection, and only the store has the one that writes; it sets 2 (FULL).
+    """
+    with (folder / "ledger.db").open("rb") as file:
+        page_size, written = HEADER.unpack(file.read(HEADER.size))
+    mode = "wal" if written == LOGGED else "rollback"
+    return {"journal_mode": mode, "synchronous": 2, "page_size": page_size, **more}
 
 
 def shared_goal(operations: Operations) -> str:
@@ -75,7 +88,7 @@ class LedgerQueue:
         self.worker = self.ledger.acting(WORKER)
         self.goal = shared_goal(self.owner)
         self.rows = rows
-        self.settings: Settings = {**SETTINGS, "rows_an_item": int(rows)}
+        self.settings = settings_of(folder, rows_an_item=int(rows))
 
     def insert(self, first: int, count: int) -> None:
         """Create items in one commit."""

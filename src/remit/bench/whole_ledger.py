@@ -19,7 +19,7 @@ from typing import Any, Final
 
 from remit import wiring
 from remit.bench.fenced import HandWritten
-from remit.bench.ledger_queue import OWNER, PEER, SETTINGS, LedgerQueue, fresh
+from remit.bench.ledger_queue import OWNER, PEER, LedgerQueue, fresh, settings_of
 from remit.bench.rounds import BARE_PYTHON, DoesNotAddUp, Round, Settings
 from remit.core.evolve import evolve
 from remit.core.refusals import Refused
@@ -78,9 +78,9 @@ class Imports:
     peer, store = PEER, "sqlite"
 
     def __init__(self, folder: Path, rows: int) -> None:
-        self.settings: Settings = {**SETTINGS, "rows_a_commit": CHUNK}
         self.folder, self.rows, self.imported = folder, rows, 0
         self.ledger = fresh(folder)
+        self.settings = settings_of(folder, rows_a_commit=CHUNK)
 
     def round(self) -> Round:
         """Import one new file."""
@@ -155,7 +155,7 @@ class Walks:
             queue.finish(queue.take(100))
         with self.ledger.reading() as tx:
             self.events = tx.head().seq
-        self.settings: Settings = {**SETTINGS, "events": self.events}
+        self.settings = settings_of(folder, events=self.events)
 
     def round(self) -> Round:
         """Walk the ledger once."""
