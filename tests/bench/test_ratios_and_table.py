@@ -84,9 +84,9 @@ def test_the_table_fits_eighty_columns_and_cuts_nothing() -> None:
         metric="create, no rows",
         peer="hand-written sqlite3",
         batch=1_000,
-        per_s=999_999.0,
-        low=999_999.0,
-        high=999_999.0,
+        per_s=1_010_347.0,
+        low=99_949.0,
+        high=660_051.0,
         ratio=0.0083,
     )
     cold = replace(row, metric="cold ready", batch=1, per_s=4.25, times_bare_python=12.34)
@@ -95,7 +95,7 @@ def test_the_table_fits_eighty_columns_and_cuts_nothing() -> None:
     show.table([wide, cold], [("huey", "not installed")], {"cpu_count": 2}, console)
     shown = text.getvalue()
     assert "…" not in shown
-    for part in ("create, no rows", "1,000", "999,999", "0.0083", "4.25", "12.3x"):
+    for part in ("create, no rows", "1,000", "1.01M", "99,949", "660k", "0.0083", "4.25", "12.3x"):
         assert part in shown
     assert "huey: not installed" in shown
     assert "cpu_count 2" in shown

@@ -93,6 +93,10 @@ def table(
 
 def figure(rate: float) -> str:
     """A rate with as many digits as mean something."""
+    if rate >= 999_500:
+        return f"{rate / 1_000_000:.2f}M"
+    if rate >= 99_950:
+        return f"{rate / 1_000:.0f}k"
     return f"{rate:,.0f}" if rate >= 100 else f"{rate:.3g}"
 
 
