@@ -60,6 +60,7 @@ class SqliteStore:
         self._lock = lock
         self._pid = os.getpid()
         self._file = self._identity()
+        self._epoch_file = str(place.epoch_file(path))
         self._epoch_note: tuple[tuple[int, ...], int] = ((), 0)
         self._connection: apsw.Connection | None = None
         self._idle: deque[apsw.Connection] = deque()
@@ -237,7 +238,7 @@ class SqliteStore:
     def _noted_epoch(self) -> int:
         """The epoch in the file beside the ledger, read again only when that file changed."""
         try:
-            found = place.epoch_file(self.path).stat()
+            found = os.stat(self._epoch_file)  # noqa: PTH116  # twice a write: a path costs more
         except OSError:
             return 0
         mark = (found.st_ino, found.st_mtime_ns, found.st_size)
