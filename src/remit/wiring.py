@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
-from urllib.parse import unquote, urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 from remit.core.commands import CreateLedger
 from remit.core.refusals import Code, Refused
@@ -37,12 +37,14 @@ class Settings:
 
 
 def path_of(url: str) -> Path:
-    """The file that a ``sqlite:///path`` URL names. Raises ``BAD_INPUT`` for any other URL."""
+    """The file that a ``sqlite:///path`` URL names; the path counts from the root.
+
+    Raises ``BAD_INPUT`` for any other URL.
+    """
     parts = urlsplit(url)
-    if parts.scheme == SQLITE and not parts.netloc and parts.path and not parts.query:
-        path = unquote(parts.path)
-        relative = path.startswith("/") and not path.startswith("//")
-        return Path(path) if relative else Path(path.lstrip("/"))
+    more = parts.netloc or parts.query or parts.fragment
+    if parts.scheme == SQLITE and parts.path and not more:
+        return Path("/" + unquote(parts.path).lstrip("/"))
     raise RemitError(
         f"cannot open the ledger {url!r}: expected sqlite:///path",
         "name a ledger like sqlite:///home/me/work/.remit/ledger.db with --ledger or REMIT_LEDGER",
@@ -53,7 +55,7 @@ def path_of(url: str) -> Path:
 
 def url_of(path: Path) -> str:
     """The URL that names a ledger file."""
-    return f"sqlite://{path.absolute()}"
+    return f"sqlite://{quote(str(path.absolute()))}"
 
 
 def open_store(url: str) -> Store:
