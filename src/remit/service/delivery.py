@@ -19,7 +19,7 @@ from remit.core.checks import Check, Result
 from remit.core.decide.ledger import VERIFIER
 from remit.core.events import RowRegistered
 from remit.core.facts import Item, Lease, Row, Work
-from remit.core.gitfacts import RepositoryCode, RepositoryRefusal
+from remit.core.gitfacts import RepositoryCode, RepositoryRefusal, Takeover
 from remit.core.ids import EPOCH_SHIFT, attempt_id
 from remit.core.item_events import CompletionReported
 from remit.core.refusals import Code, Refused
@@ -123,7 +123,7 @@ class Delivery:
         if lease is None or lease.fence != fence:
             late = c.ReportCompletion(item.id, fence, head, head, **said)
             return self.operations.run(late, command_id=command_id)
-        taken = self.repository.take_over(clone, head, attempt_of(lease))
+        taken = self._take_over(clone, head, attempt_of(lease))
         if isinstance(taken, RepositoryRefusal):
             return refused_by(taken)
         commits = tuple(taken.commits)
@@ -142,6 +142,14 @@ class Delivery:
         )
         ids = [f"{command_id}/taken", command_id] if command_id else ["", ""]
         return self.operations.run_each([record, report], ids)[1]
+
+    def _take_over(self, clone: Path | None, head: str, attempt: str) -> Takeover | RepositoryRefusal:
+        """Take commits over; work in place may come before anybody ever observed main."""
+        if self.repository.last_observed_main() is None:
+            seen = self.repository.observe_main()
+            if isinstance(seen, RepositoryRefusal):
+                return seen
+        return self.repository.take_over(clone, head, attempt)
 
     def _again(
         self,
