@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-from remit.core.backlog import ImportedRow, RowEdges, UnfitRow
+from remit.core.backlog import ImportedRow, UnfitRow
 from remit.core.events import Recorded
 from remit.core.facts import Fact, Key
 from remit.core.gitfacts import (
@@ -52,19 +52,19 @@ class RemitError(Exception):
         self.code = code or type(self).code
 
 
-class StoreUnavailable(RemitError):
+class StoreUnavailable(RemitError):  # noqa: N818  # a state of the world, named as CONTRACT does
     """The store cannot be reached or refuses work; nothing was done."""
 
     code = Code.STORE_UNAVAILABLE
 
 
-class OutcomeUnknown(RemitError):
+class OutcomeUnknown(RemitError):  # noqa: N818  # a state of the world, named as CONTRACT does
     """The commit may or may not have happened; repeat with the same command id."""
 
     code = Code.OUTCOME_UNKNOWN
 
 
-class LedgerCorrupt(RemitError):
+class LedgerCorrupt(RemitError):  # noqa: N818  # a state of the world, named as CONTRACT does
     """What is stored is not what was written."""
 
     code = Code.LEDGER_CORRUPT
@@ -205,6 +205,10 @@ class ReadTx(Protocol):
 
     def dependents(self, via: str, limit: int) -> list[Edge]:
         """Edges of items that are not terminal and that are judged by this item (or ``?alias``)."""
+        ...
+
+    def awaited(self, vias: Iterable[str]) -> set[str]:
+        """Which of these (ids or ``?alias``) any unfinished item waits on."""
         ...
 
     def waiting(self, via: str, kind: str, state: str, limit: int) -> list[Edge]:
@@ -371,10 +375,6 @@ class Backlog(Protocol):
         """Every row, in order."""
         ...
 
-    def edges(self) -> Iterator[RowEdges]:
-        """Readiness edges of rows that have any."""
-        ...
-
     def facts(self) -> dict[str, Any]:
         """``edges`` by kind, ``cycles``, ``dangling`` and the like, for the answer."""
         ...
@@ -387,7 +387,7 @@ class Repository(Protocol):
         """Fetch the remote's main and say which commit it names."""
         ...
 
-    def last_observed_main(self) -> str | None | RepositoryRefusal:
+    def last_observed_main(self) -> str | RepositoryRefusal | None:
         """The commit of the last observation, None before the first."""
         ...
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from tests.contract.builders import Hands
 
 from remit.ports import Store
 from remit.stores.memory import MemoryStore
 from remit.stores.sqlite.store import create_store, open_store
-from tests.contract.builders import Hands
 
 
 @dataclass

@@ -5,14 +5,14 @@ from __future__ import annotations
 import dataclasses
 
 import pytest
+from tests.contract.builders import begin, flip, item, note, record
+from tests.contract.conftest import Ledger
 
 from remit.core.checks import Check, Result
 from remit.core.events import LedgerCreated, Recorded
 from remit.core.item_events import ItemAdmitted, NoteAdded
 from remit.core.status import Status
 from remit.ports import Change, Head, RemitError, Store, StoredEvent
-from tests.contract.builders import begin, flip, item, note, record
-from tests.contract.conftest import Ledger
 
 
 def test_a_new_ledger_is_empty(store: Store) -> None:
@@ -37,7 +37,9 @@ def test_what_is_appended_comes_back_equal(ledger: Ledger) -> None:
             trace_context="00-1",
             assurance="signature+presence",
         )
-        tx.append([full, dataclasses.replace(full, seq=2, version=2, command_id="", command_digest=b"")])
+        tx.append(
+            [full, dataclasses.replace(full, seq=2, version=2, command_id="", command_digest=b"")]
+        )
         assert tx.events(0, 10)[0] == full
         assert tx.head() == Head(2, full.at)
     with ledger.reopen().read() as tx:

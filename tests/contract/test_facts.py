@@ -5,6 +5,8 @@ from __future__ import annotations
 import dataclasses
 
 import pytest
+from tests.contract.builders import begin, edge, item, put, triage
+from tests.contract.conftest import Ledger as Opened
 
 from remit.core.facts import (
     Actor,
@@ -20,8 +22,6 @@ from remit.core.facts import (
 )
 from remit.core.status import Status
 from remit.ports import Change, RemitError, Store
-from tests.contract.builders import begin, edge, item, put, triage
-from tests.contract.conftest import Ledger as Opened
 
 LANE = Lane(LaneId("default|default"), 1, 0, 1, 0)
 LEDGER = Ledger(1, "ledger-1", 0, False, Policy(), ())
@@ -119,7 +119,11 @@ def test_a_mismatch_names_its_own_key(store: Store) -> None:
     put(store, items)
     stale = [dataclasses.replace(one, version=3) for one in items]
     changes = [
-        Change(("item", one.id), one if one.number != 4 else stale[3], dataclasses.replace(one, version=4))
+        Change(
+            ("item", one.id),
+            one if one.number != 4 else stale[3],
+            dataclasses.replace(one, version=4),
+        )
         for one in items
     ]
     with pytest.raises(RemitError, match="write item W-4"), store.write() as tx:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import dataclasses
 
 import pytest
+from tests.contract.builders import T0, blob, edge, item, put, triage
 
 from remit.core.facts import DependencyKind, EdgeState, Lane, LaneId
 from remit.core.status import Status
 from remit.ports import Change, Edge, ItemQuery, Store
-from tests.contract.builders import T0, blob, edge, item, put, triage
 
 DEFAULT = "default|default"
 
@@ -47,7 +47,9 @@ def test_dependents_are_edges_of_unfinished_items(store: Store) -> None:
     put(
         store,
         [
-            item(2, dependencies=(edge("W-1"), edge("W-1", met, DependencyKind.WAITS_FOR)), unmet=1),
+            item(
+                2, dependencies=(edge("W-1"), edge("W-1", met, DependencyKind.WAITS_FOR)), unmet=1
+            ),
             item(3, Status.READY, dependencies=(edge("W-1", met, target="W-7"),)),
             item(4, Status.CLOSED, dependencies=(edge("W-1"),)),
             item(5, dependencies=(edge("?lost"),), unmet=1),
@@ -74,7 +76,10 @@ def test_edges_follow_their_item(store: Store) -> None:
     first = item(2, dependencies=(edge("W-1"), edge("W-3")), unmet=2)
     put(store, [first])
     second = dataclasses.replace(
-        first, version=2, unmet=1, dependencies=(edge("W-1", EdgeState.MET), edge("W-4", target="W-3"))
+        first,
+        version=2,
+        unmet=1,
+        dependencies=(edge("W-1", EdgeState.MET), edge("W-4", target="W-3")),
     )
     with store.write() as tx:
         tx.write([Change(("item", "W-2"), first, second)])
@@ -227,7 +232,11 @@ def test_find_and_names(store: Store) -> None:
 
 
 def test_triage_oldest_first(store: Store) -> None:
-    records = [triage(1, open_=True, seq=9), triage(2, open_=False, seq=3), triage(3, open_=True, seq=5)]
+    records = [
+        triage(1, open_=True, seq=9),
+        triage(2, open_=False, seq=3),
+        triage(3, open_=True, seq=5),
+    ]
     put(store, {("triage", r.id): r for r in records})
     with store.read() as tx:
         assert tx.triage(open_only=True, limit=9) == ["TR-3", "TR-1"]

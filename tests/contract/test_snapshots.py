@@ -5,12 +5,12 @@ from __future__ import annotations
 import threading
 
 import pytest
+from tests.contract.builders import T0, begin, blob, flip, note, put, record
+from tests.contract.conftest import Ledger
 
 from remit.core.events import ClockJumped, EpochAdopted
 from remit.core.refusals import Code
 from remit.ports import Change, ClockJump, RemitError, Store
-from tests.contract.builders import T0, begin, blob, flip, note, put, record
-from tests.contract.conftest import Ledger
 
 
 def test_a_reader_sees_one_moment(store: Store) -> None:
@@ -80,7 +80,9 @@ def test_blobs_stay_until_they_are_erased(ledger: Ledger) -> None:
         assert tx.blobs(names) == {names[1]: b"two"}
     with ledger.store.read() as tx:
         found = tx.stored_blobs(b"", 9)
-        assert found == sorted([one.digest, two], key=lambda b: b if isinstance(b, bytes) else b.digest)
+        assert found == sorted(
+            [one.digest, two], key=lambda b: b if isinstance(b, bytes) else b.digest
+        )
         assert tx.stored_blobs(b"", 1) == found[:1]
         assert tx.stored_blobs(min(one.digest, two.digest), 9) == found[1:]
 

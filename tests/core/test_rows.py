@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from remit.core.checks import Result
 from remit.core.judging import judge, judge_repeats
 from remit.core.rows import (
     Answer,
-    CheckResult,
     Control,
     JUnitState,
     RowCheck,
@@ -38,7 +38,7 @@ def check_of(result: RowResult, name: str) -> RowCheck:
     return next(check for check in result.checks if check.name == name)
 
 
-def gap(result: RowResult, reason: RowReason, name: str, value: CheckResult) -> None:
+def gap(result: RowResult, reason: RowReason, name: str, value: Result) -> None:
     assert result.result is Verdict.SHIP_VERIFY_GAP
     assert result.reason is reason
     check = check_of(result, name)
@@ -50,84 +50,84 @@ def test_green_at_the_commit_and_red_at_the_base_is_verified() -> None:
     for spec, run in ((BARE, GREEN), (REPORT, GREEN_REPORT)):
         result = judge(spec, run, RED)
         assert (result.result, result.reason) == (Verdict.VERIFIED, RowReason.ALL_CHECKS_PASSED)
-        assert {check.result for check in result.checks} == {CheckResult.PASS}
+        assert {check.result for check in result.checks} == {Result.PASS}
         assert {check.reason for check in result.checks} == {None}
 
 
 SHIPPED = [
-    (BARE, RED, RowReason.EXIT_UNEXPECTED, "exit-status", CheckResult.FAIL),
+    (BARE, RED, RowReason.EXIT_UNEXPECTED, "exit-status", Result.FAIL),
     (
         BARE,
         RowRun(RunEnd.SIGNALLED, -11, 5),
         RowReason.EXIT_UNEXPECTED,
         "exit-status",
-        CheckResult.FAIL,
+        Result.FAIL,
     ),
-    (BARE, None, RowReason.NOT_RUN, "ran-to-end", CheckResult.NOT_TESTED),
+    (BARE, None, RowReason.NOT_RUN, "ran-to-end", Result.NOT_TESTED),
     (
         BARE,
         RowRun(RunEnd.TIMED_OUT, None, 5),
         RowReason.TIMED_OUT,
         "ran-to-end",
-        CheckResult.BLOCKED,
+        Result.BLOCKED,
     ),
     (
         BARE,
         RowRun(RunEnd.COMMAND_MISSING, None, 5),
         RowReason.COMMAND_MISSING,
         "ran-to-end",
-        CheckResult.BLOCKED,
+        Result.BLOCKED,
     ),
     (
         BARE,
         RowRun(RunEnd.START_FAILED, None, 5),
         RowReason.START_FAILED,
         "ran-to-end",
-        CheckResult.BLOCKED,
+        Result.BLOCKED,
     ),
     (
         BARE,
         replace(GREEN, executed=0),
         RowReason.NOTHING_EXECUTED,
         "checks-executed",
-        CheckResult.FAIL,
+        Result.FAIL,
     ),
     (
         REPORT,
         replace(GREEN_REPORT, executed=0),
         RowReason.NOTHING_EXECUTED,
         "checks-executed",
-        CheckResult.FAIL,
+        Result.FAIL,
     ),
     (
         REPORT,
         replace(GREEN_REPORT, skipped=1),
         RowReason.CHECKS_SKIPPED,
         "none-skipped",
-        CheckResult.FAIL,
+        Result.FAIL,
     ),
     (
         REPORT,
         replace(GREEN_REPORT, failures=1),
         RowReason.CHECKS_FAILED,
         "no-failures",
-        CheckResult.FAIL,
+        Result.FAIL,
     ),
     (
         REPORT,
         replace(GREEN_REPORT, junit=JUnitState.ABSENT),
         RowReason.JUNIT_ABSENT,
         "checks-executed",
-        CheckResult.BLOCKED,
+        Result.BLOCKED,
     ),
-    (REPORT, GREEN, RowReason.JUNIT_ABSENT, "checks-executed", CheckResult.BLOCKED),
+    (REPORT, GREEN, RowReason.JUNIT_ABSENT, "checks-executed", Result.BLOCKED),
     *(
         (
             REPORT,
             replace(GREEN_REPORT, junit=state),
             RowReason.JUNIT_UNREADABLE,
             "none-skipped",
-            CheckResult.BLOCKED,
+            Result.BLOCKED,
         )
         for state in (
             JUnitState.MALFORMED,
@@ -141,34 +141,34 @@ SHIPPED = [
 
 @pytest.mark.parametrize(("spec", "run", "reason", "name", "value"), SHIPPED)
 def test_each_check_on_the_shipped_commit_can_fail(
-    spec: RowSpec, run: RowRun | None, reason: RowReason, name: str, value: CheckResult
+    spec: RowSpec, run: RowRun | None, reason: RowReason, name: str, value: Result
 ) -> None:
     gap(judge(spec, run, RED), reason, name, value)
 
 
 DECLARED = replace(BARE, red_reason="AssertionError: total")
 CONTROL = [
-    (BARE, None, RowReason.CONTROL_NOT_RUN, CheckResult.NOT_TESTED),
-    (BARE, GREEN, RowReason.CONTROL_GREEN, CheckResult.FAIL),
-    (DECLARED, GREEN, RowReason.CONTROL_GREEN, CheckResult.FAIL),
-    (BARE, RowRun(RunEnd.TIMED_OUT, None, 5), RowReason.CONTROL_INVALID, CheckResult.BLOCKED),
-    (BARE, RowRun(RunEnd.COMMAND_MISSING, None, 5), RowReason.CONTROL_INVALID, CheckResult.BLOCKED),
-    (BARE, replace(RED, exit_code=126), RowReason.CONTROL_INVALID, CheckResult.BLOCKED),
-    (BARE, replace(RED, exit_code=127), RowReason.CONTROL_INVALID, CheckResult.BLOCKED),
-    (DECLARED, replace(RED, exit_code=127), RowReason.CONTROL_INVALID, CheckResult.BLOCKED),
-    (BARE, RowRun(RunEnd.SIGNALLED, -9, 5), RowReason.CONTROL_INVALID, CheckResult.BLOCKED),
+    (BARE, None, RowReason.CONTROL_NOT_RUN, Result.NOT_TESTED),
+    (BARE, GREEN, RowReason.CONTROL_GREEN, Result.FAIL),
+    (DECLARED, GREEN, RowReason.CONTROL_GREEN, Result.FAIL),
+    (BARE, RowRun(RunEnd.TIMED_OUT, None, 5), RowReason.CONTROL_INVALID, Result.BLOCKED),
+    (BARE, RowRun(RunEnd.COMMAND_MISSING, None, 5), RowReason.CONTROL_INVALID, Result.BLOCKED),
+    (BARE, replace(RED, exit_code=126), RowReason.CONTROL_INVALID, Result.BLOCKED),
+    (BARE, replace(RED, exit_code=127), RowReason.CONTROL_INVALID, Result.BLOCKED),
+    (DECLARED, replace(RED, exit_code=127), RowReason.CONTROL_INVALID, Result.BLOCKED),
+    (BARE, RowRun(RunEnd.SIGNALLED, -9, 5), RowReason.CONTROL_INVALID, Result.BLOCKED),
     (
         BARE,
         replace(RED, junit=JUnitState.MALFORMED),
         RowReason.CONTROL_INVALID,
-        CheckResult.BLOCKED,
+        Result.BLOCKED,
     ),
 ]
 
 
 @pytest.mark.parametrize(("spec", "control", "reason", "value"), CONTROL)
 def test_each_fault_of_the_control_is_told_apart(
-    spec: RowSpec, control: RowRun | None, reason: RowReason, value: CheckResult
+    spec: RowSpec, control: RowRun | None, reason: RowReason, value: Result
 ) -> None:
     gap(judge(spec, GREEN, control), reason, "control-red", value)
 
@@ -177,10 +177,10 @@ def test_a_declared_reason_must_be_seen_in_the_red_run() -> None:
     assert judge(DECLARED, GREEN, RED).result is Verdict.VERIFIED
     other = replace(RED, head=b"ImportError\n")
     reason = RowReason.CONTROL_REASON_ABSENT
-    gap(judge(DECLARED, GREEN, other), reason, "control-reason", CheckResult.FAIL)
+    gap(judge(DECLARED, GREEN, other), reason, "control-reason", Result.FAIL)
     cut = replace(other, cut_bytes=10)
     reason = RowReason.CONTROL_REASON_UNSEEN
-    gap(judge(DECLARED, GREEN, cut), reason, "control-reason", CheckResult.BLOCKED)
+    gap(judge(DECLARED, GREEN, cut), reason, "control-reason", Result.BLOCKED)
     split = replace(RED, head=b"AssertionError", tail=b": total")
     assert judge(DECLARED, GREEN, split).result is Verdict.VERIFIED
     assert judge(DECLARED, GREEN, replace(split, cut_bytes=1)).result is not Verdict.VERIFIED
@@ -195,10 +195,10 @@ def test_another_expected_exit() -> None:
     spec = replace(BARE, expected_exit=3)
     three, zero = replace(RED, exit_code=3), GREEN
     assert judge(spec, three, RED).result is Verdict.VERIFIED
-    gap(judge(spec, zero, RED), RowReason.EXIT_UNEXPECTED, "exit-status", CheckResult.FAIL)
-    gap(judge(spec, three, three), RowReason.CONTROL_GREEN, "control-red", CheckResult.FAIL)
+    gap(judge(spec, zero, RED), RowReason.EXIT_UNEXPECTED, "exit-status", Result.FAIL)
+    gap(judge(spec, three, three), RowReason.CONTROL_GREEN, "control-red", Result.FAIL)
     invalid = RowReason.CONTROL_INVALID  # exit 0 is not red without a declared reason
-    gap(judge(spec, three, zero), invalid, "control-red", CheckResult.BLOCKED)
+    gap(judge(spec, three, zero), invalid, "control-red", Result.BLOCKED)
 
 
 def test_a_missing_test_file_at_the_base_is_red_and_shows_its_exit_status() -> None:
@@ -208,10 +208,10 @@ def test_a_missing_test_file_at_the_base_is_red_and_shows_its_exit_status() -> N
 
 
 def test_further_checks_count() -> None:
-    extra = RowCheck("within-scope", CheckResult.FAIL, "1: x", "none", RowReason.OUT_OF_SCOPE)
+    extra = RowCheck("within-scope", Result.FAIL, "1: x", "none", RowReason.OUT_OF_SCOPE)
     result = judge(BARE, GREEN, RED, [extra])
-    gap(result, RowReason.OUT_OF_SCOPE, "within-scope", CheckResult.FAIL)
-    passed = RowCheck("within-scope", CheckResult.PASS, "0", "none")
+    gap(result, RowReason.OUT_OF_SCOPE, "within-scope", Result.FAIL)
+    passed = RowCheck("within-scope", Result.PASS, "0", "none")
     assert judge(BARE, GREEN, RED, [passed]).result is Verdict.VERIFIED
 
 
@@ -220,20 +220,20 @@ def test_a_rubric_waits_for_a_human_whatever_ran() -> None:
         result = judge(RUBRIC, run, run)
         assert result.result is Verdict.NOT_MACHINE_CHECKABLE
         assert result.reason is RowReason.NEEDS_HUMAN_SCORE
-        assert [check.result for check in result.checks] == [CheckResult.NOT_TESTED]
+        assert [check.result for check in result.checks] == [Result.NOT_TESTED]
     assert judge_repeats(RUBRIC, [GREEN, RED], RED).result is Verdict.NOT_MACHINE_CHECKABLE
 
 
 def test_a_faulty_row_is_never_verified() -> None:
     result = judge(replace(BARE, control=Control.NONE), GREEN, RED)
-    gap(result, RowReason.ROW_INVALID, "row-valid", CheckResult.FAIL)
+    gap(result, RowReason.ROW_INVALID, "row-valid", Result.FAIL)
 
 
 def test_two_answers_on_one_commit_are_contradicted() -> None:
     for runs in ([GREEN, RED], [RED, GREEN], [GREEN, GREEN, RED]):
         result = judge_repeats(BARE, runs, RED)
         assert (result.result, result.reason) == (Verdict.CONTRADICTED, RowReason.ANSWERS_DIFFER)
-        assert check_of(result, "same-answer").result is CheckResult.FAIL
+        assert check_of(result, "same-answer").result is Result.FAIL
     assert judge_repeats(BARE, [GREEN, GREEN], RED).result is Verdict.VERIFIED
     assert judge_repeats(BARE, [RED, RED], RED).reason is RowReason.EXIT_UNEXPECTED
     assert judge_repeats(BARE, [], RED).reason is RowReason.NOT_RUN
@@ -243,7 +243,7 @@ def test_no_answer_contradicts_nothing_and_proves_nothing() -> None:
     timeout = RowRun(RunEnd.TIMED_OUT, None, 5)
     for runs in ([GREEN, timeout], [timeout, GREEN]):
         result = judge_repeats(BARE, runs, RED)
-        gap(result, RowReason.TIMED_OUT, "ran-to-end", CheckResult.BLOCKED)
+        gap(result, RowReason.TIMED_OUT, "ran-to-end", Result.BLOCKED)
 
 
 def test_what_one_run_answers() -> None:
@@ -324,7 +324,7 @@ def test_verified_means_that_every_rule_held(
 ) -> None:
     result = judge(spec, shipped, control)
     if result.result is not Verdict.VERIFIED:
-        assert any(check.result is not CheckResult.PASS for check in result.checks)
+        assert any(check.result is not Result.PASS for check in result.checks)
         return
     assert shipped is not None
     assert control is not None

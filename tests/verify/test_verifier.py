@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
+from remit.core.checks import Result
 from remit.core.gitfacts import RepositoryCode, RepositoryRefusal
-from remit.core.rows import CheckResult, Control, RowKind, RowReason, RowSpec, Verdict
+from remit.core.rows import Control, RowKind, RowReason, RowSpec, Verdict
 from remit.verify import RowVerification, verify_artifacts, verify_rows
 
 CHECK = RowSpec(RowKind.COMMAND, (sys.executable, "-I", "check.py"), timeout_ms=30_000)
@@ -197,15 +198,15 @@ def test_the_artifact_verifier(room: Any, commits: tuple[str, str]) -> None:
     base, shipped = commits
     repository = room.repository
 
-    def reasons(*args: Any) -> tuple[CheckResult, list[RowReason | None]]:
+    def reasons(*args: Any) -> tuple[Result, list[RowReason | None]]:
         verdict = verify_artifacts(repository, *args)
         return verdict.result, [c.reason for c in verdict.checks if c.reason]
 
-    assert reasons(base, shipped, ["total"], ["total"]) == (CheckResult.PASS, [])
-    assert reasons(base, shipped, [], []) == (CheckResult.FAIL, [RowReason.OUT_OF_SCOPE])
-    missing = (CheckResult.FAIL, [RowReason.ARTIFACT_MISSING])
+    assert reasons(base, shipped, ["total"], ["total"]) == (Result.PASS, [])
+    assert reasons(base, shipped, [], []) == (Result.FAIL, [RowReason.OUT_OF_SCOPE])
+    missing = (Result.FAIL, [RowReason.ARTIFACT_MISSING])
     assert reasons(base, shipped, ["**"], ["check.py"]) == missing
-    nothing = (CheckResult.FAIL, [RowReason.NOTHING_CHANGED])
+    nothing = (Result.FAIL, [RowReason.NOTHING_CHANGED])
     assert reasons(shipped, shipped, ["**"], []) == nothing
-    blocked = (CheckResult.BLOCKED, [RowReason.DIFF_UNAVAILABLE] * 3)
+    blocked = (Result.BLOCKED, [RowReason.DIFF_UNAVAILABLE] * 3)
     assert reasons(base, "1" * 40, ["**"], []) == blocked

@@ -119,13 +119,15 @@ def assess(draft: Draft, item: Item) -> Assessment:
 def decide_verdict(draft: Draft, item: Item) -> None:
     """Look at an item in draft, held or ready, and write what changed.
 
-    Nothing is written where verdict, reason and trigger are what they were.
+    Nothing is written where verdict, reason and trigger are what they were, nor of a draft whose
+    import is still open: it names the gate that it will be behind when the import has closed.
     """
     found = assess(draft, item)
     if found.gate:
-        if item.status is Status.DRAFT and item.gate != found.gate:
-            _record(draft, item, found)
-        elif item.status is not Status.DRAFT:
+        if item.status is Status.DRAFT:
+            if found.gate not in (item.gate, gates.IMPORT_OPEN):
+                _record(draft, item, found)
+        else:
             _hold(draft, item, found)
         return
     if found.verdict is Verdict.ADMIT:

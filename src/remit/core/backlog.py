@@ -11,7 +11,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class ImportedRow:
-    """One row that can be imported, in the terms of the ledger; see ``ImportItem``."""
+    """One row that can be imported, in the terms of the ledger; see ``ImportItem``.
+
+    ``edges`` matter for readiness, as (kind, id of the target); ``cycle`` is the shortest cycle that
+    keeps the row from ever starting, as ids of the source, empty for nearly all rows.
+    """
 
     row: int
     alias: str
@@ -26,6 +30,8 @@ class ImportedRow:
     failed: bool
     created_at: int
     closed_at: int
+    edges: tuple[tuple[str, str], ...]
+    cycle: tuple[str, ...]
     links: tuple[tuple[str, str], ...]
     notices: tuple[str, ...]
 
@@ -38,12 +44,3 @@ class UnfitRow:
     id: str
     code: str
     reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class RowEdges:
-    """The readiness edges of one row as (kind, alias), and the cycle that holds it, if any."""
-
-    alias: str
-    edges: tuple[tuple[str, str], ...]
-    cycle: tuple[str, ...]

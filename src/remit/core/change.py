@@ -15,7 +15,9 @@ from typing import Any, Final, TypeVar
 
 T = TypeVar("T")
 
-_Plan = tuple[Callable[[Any], tuple[Any, ...]], dict[str, int], tuple[Callable[[Any, Any], None], ...]]
+_Plan = tuple[
+    Callable[[Any], tuple[Any, ...]], dict[str, int], tuple[Callable[[Any, Any], None], ...]
+]
 
 _PLANS: Final[dict[type, _Plan]] = {}
 

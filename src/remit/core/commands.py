@@ -404,7 +404,10 @@ class StartImport(Command):
 
 @dataclass(frozen=True, slots=True)
 class ImportItem(Command):
-    """One row of a foreign backlog; ``text_ref`` is the blob that holds its text."""
+    """One row of a foreign backlog; ``text_ref`` is the blob that holds its text.
+
+    ``edges`` are (kind, alias); an alias that is not on the ledger yet is resolved when it comes.
+    """
 
     import_id: str
     row: int
@@ -419,26 +422,13 @@ class ImportItem(Command):
     failed: bool = False
     created_at: int = 0
     closed_at: int = 0
+    edges: tuple[tuple[str, str], ...] = ()
+    cycle: tuple[str, ...] = ()
     links: tuple[tuple[str, str], ...] = ()
     notices: tuple[str, ...] = ()
     rule: str = "default"
     work_class: str = "delivery"
     tenant: str = "default"
-
-
-@dataclass(frozen=True, slots=True)
-class LinkImported(Command):
-    """The edges of an imported row, once all its rows are there. Edges are (kind, alias).
-
-    With ``parents_only`` just the edges to parents: they come first for all rows, because whether
-    another edge stays within a row's own descendants depends on them. ``cycle`` is the shortest
-    cycle that the row is on, as ids of the source.
-    """
-
-    alias: str
-    edges: tuple[tuple[str, str], ...]
-    parents_only: bool = False
-    cycle: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, NewType
 
-from remit.core.status import Kind, Outcome, Owner, OwnerKind, Status, owner_kind
+from remit.core.status import TERMINAL, Kind, Outcome, Owner, OwnerKind, Status, owner_kind
 
 Key = tuple[str, str]
 """Kind and id of a fact, such as ``("item", "W-104")``."""
@@ -223,7 +223,7 @@ class Item:
     @property
     def terminal(self) -> bool:
         """Whether no further change of status is possible."""
-        return self.status in (Status.VERIFIED, Status.CLOSED)
+        return self.status in TERMINAL
 
     @property
     def lane(self) -> LaneId:
@@ -233,7 +233,9 @@ class Item:
     @property
     def owner(self) -> Owner | None:
         """Who has to act next; none when terminal (INV-5)."""
-        kind = owner_kind(self.status, retrying=self.hold is not None and self.hold.owner == "retry")
+        kind = owner_kind(
+            self.status, retrying=self.hold is not None and self.hold.owner == "retry"
+        )
         if kind is None:
             return None
         identity = self.lease.actor if kind is OwnerKind.EXECUTION and self.lease else None

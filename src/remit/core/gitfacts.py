@@ -143,9 +143,9 @@ class Takeover:
 
 @dataclass(frozen=True, slots=True)
 class ArtifactDiff:
-    """Which paths `base_sha..head_sha` changed, against a declared scope and expected artifacts.
+    r"""Which paths `base_sha..head_sha` changed, against a declared scope and expected artifacts.
 
-    Paths are text for reading: bytes that are not UTF-8 appear as `\\xNN`. Matching was done on
+    Paths are text for reading: bytes that are not UTF-8 appear as `\xNN`. Matching was done on
     the exact bytes. Lists are bounded; the counts are exact and `truncated` says whether a list
     was cut. A deleted path is a change, and is no delivered artifact.
     """

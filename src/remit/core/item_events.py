@@ -43,7 +43,7 @@ class ItemImported(Event):
     """A row of a foreign backlog became an item, in draft or in closed as *imported*.
 
     ``foreign_status`` is what the source called it. ``unconfirmed`` says that somebody may be at
-    work on it elsewhere. ``satisfies`` and ``failed`` say what a closed one means to dependents.
+    work on it elsewhere. ``gate`` is what keeps it in draft beside the open import. ``satisfies`` and ``failed`` say what a closed one means to dependents.
     """
 
     import_id: str
@@ -56,6 +56,7 @@ class ItemImported(Event):
     goal: str
     requirement_refs: tuple[str, ...]
     rule: str
+    gate: str
     digest: str
     foreign_status: str
     unconfirmed: bool
@@ -66,6 +67,7 @@ class ItemImported(Event):
     owner: str
     foreign_created_at: int
     foreign_closed_at: int
+    edges: tuple[tuple[str, str, str, str, bool], ...]
     links: tuple[tuple[str, str], ...]
     notices: tuple[str, ...]
 
@@ -114,9 +116,9 @@ class NoteAdded(Event):
 @event("item")
 @dataclass(frozen=True, slots=True)
 class DependenciesSet(Event):
-    """The edges and links that an import gave an item, all at once.
+    """An import gave an item other edges than it had, all at once.
 
-    Each edge is (target, kind, state, via, inner).
+    Each edge is (target, kind, state, via, inner), here and in ``ItemImported``.
     """
 
     edges: tuple[tuple[str, str, str, str, bool], ...]

@@ -15,11 +15,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from remit.core.checks import Result
 from remit.core.rows import (
     NOT_EXECUTABLE,
     NOT_FOUND,
     Answer,
-    CheckResult,
     JUnitState,
     RowCheck,
     RowKind,
@@ -33,7 +33,7 @@ from remit.core.rows import (
     problems,
 )
 
-_PASS = CheckResult.PASS
+_PASS = Result.PASS
 _NO_ANSWER = {
     RunEnd.TIMED_OUT: RowReason.TIMED_OUT,
     RunEnd.COMMAND_MISSING: RowReason.COMMAND_MISSING,
@@ -55,15 +55,15 @@ def judge(
     `not-machine-checkable` whatever ran. INV-1
     """
     if faults := problems(spec):
-        check = _check("row-valid", CheckResult.FAIL, "; ".join(faults), "", RowReason.ROW_INVALID)
+        check = _check("row-valid", Result.FAIL, "; ".join(faults), "", RowReason.ROW_INVALID)
         return RowResult(Verdict.SHIP_VERIFY_GAP, RowReason.ROW_INVALID, (check,))
     if spec.kind is RowKind.RUBRIC:
         reason = RowReason.NEEDS_HUMAN_SCORE
-        check = _check("human-score", CheckResult.NOT_TESTED, "none", "a human's score", reason)
+        check = _check("human-score", Result.NOT_TESTED, "none", "a human's score", reason)
         return RowResult(Verdict.NOT_MACHINE_CHECKABLE, reason, (check,))
     checks = (*_shipped_checks(spec, shipped), *_control_checks(spec, control), *extra)
     for check in checks:
-        if check.result is not CheckResult.PASS:
+        if check.result is not Result.PASS:
             reason = check.reason or RowReason.NOT_RUN
             return RowResult(Verdict.SHIP_VERIFY_GAP, reason, checks)
     return RowResult(Verdict.VERIFIED, RowReason.ALL_CHECKS_PASSED, checks)
@@ -90,20 +90,18 @@ def judge_repeats(
         return result
     reason = RowReason.ANSWERS_DIFFER
     said = ", ".join(answers)
-    check = _check("same-answer", CheckResult.FAIL, said, "one answer on one commit", reason)
+    check = _check("same-answer", Result.FAIL, said, "one answer on one commit", reason)
     return RowResult(Verdict.CONTRADICTED, reason, (check, *result.checks))
 
 
-def _check(
-    name: str, result: CheckResult, observed: str, required: str, reason: RowReason
-) -> RowCheck:
+def _check(name: str, result: Result, observed: str, required: str, reason: RowReason) -> RowCheck:
     return RowCheck(name, result, observed, required, None if result is _PASS else reason)
 
 
 def _graded(
     name: str, passed: bool, observed: object, required: str, reason: RowReason
 ) -> RowCheck:
-    return _check(name, _PASS if passed else CheckResult.FAIL, str(observed), required, reason)
+    return _check(name, _PASS if passed else Result.FAIL, str(observed), required, reason)
 
 
 def _shipped_checks(spec: RowSpec, run: RowRun | None) -> list[RowCheck]:
@@ -115,9 +113,9 @@ def _shipped_checks(spec: RowSpec, run: RowRun | None) -> list[RowCheck]:
         "none-skipped": "0",
     }
     if run is None:
-        lost = (CheckResult.NOT_TESTED, "not run", RowReason.NOT_RUN)
+        lost = (Result.NOT_TESTED, "not run", RowReason.NOT_RUN)
     elif run.end in _NO_ANSWER:
-        lost = (CheckResult.BLOCKED, run.end.value, _NO_ANSWER[run.end])
+        lost = (Result.BLOCKED, run.end.value, _NO_ANSWER[run.end])
     else:
         checks = [
             _check("ran-to-end", _PASS, run.end, required["ran-to-end"], RowReason.NOT_RUN),
@@ -138,7 +136,7 @@ def _count_checks(spec: RowSpec, run: RowRun) -> list[RowCheck]:
     """What was executed, failed and skipped; BLOCKED where a named report cannot be believed."""
     executed, skipped = RowReason.NOTHING_EXECUTED, RowReason.CHECKS_SKIPPED
     if spec.junit is not None and run.junit is not JUnitState.PARSED:
-        blocked, seen = CheckResult.BLOCKED, f"report {run.junit}"
+        blocked, seen = Result.BLOCKED, f"report {run.junit}"
         absent = run.junit in (JUnitState.ABSENT, JUnitState.NOT_NAMED)
         reason = RowReason.JUNIT_ABSENT if absent else RowReason.JUNIT_UNREADABLE
         return [
@@ -157,7 +155,7 @@ def _control_checks(spec: RowSpec, run: RowRun | None) -> list[RowCheck]:
     """The negative control: it must have run, be red, and show the declared reason."""
     declared = spec.red_reason is not None
     if run is None:
-        reason, untested = RowReason.CONTROL_NOT_RUN, CheckResult.NOT_TESTED
+        reason, untested = RowReason.CONTROL_NOT_RUN, Result.NOT_TESTED
         return [_check("control-red", untested, "not run", "red on the base", reason)]
     required = f"not {spec.expected_exit}, {NOT_EXECUTABLE} or {NOT_FOUND}"
     required += "" if declared else ", non-zero exit"
@@ -165,15 +163,15 @@ def _control_checks(spec: RowSpec, run: RowRun | None) -> list[RowCheck]:
     seen = str(run.end) if code is None else f"{run.end} {code}"
     invalid = RowReason.CONTROL_INVALID
     if run.end in _NO_ANSWER or code in (None, NOT_EXECUTABLE, NOT_FOUND):
-        return [_check("control-red", CheckResult.BLOCKED, seen, required, invalid)]
+        return [_check("control-red", Result.BLOCKED, seen, required, invalid)]
     if run.junit not in (JUnitState.NOT_NAMED, JUnitState.ABSENT, JUnitState.PARSED):
         seen = f"{seen}, report {run.junit}"
-        return [_check("control-red", CheckResult.BLOCKED, seen, required, invalid)]
+        return [_check("control-red", Result.BLOCKED, seen, required, invalid)]
     if code == spec.expected_exit and run.failures == 0:
         green = RowReason.CONTROL_GREEN
-        return [_check("control-red", CheckResult.FAIL, seen, required, green)]
+        return [_check("control-red", Result.FAIL, seen, required, green)]
     if not declared and (code == 0 or run.end is RunEnd.SIGNALLED):
-        return [_check("control-red", CheckResult.BLOCKED, seen, required, invalid)]
+        return [_check("control-red", Result.BLOCKED, seen, required, invalid)]
     red = _check("control-red", _PASS, seen, required, invalid)
     return [red, _reason_check(spec.red_reason, run)] if spec.red_reason is not None else [red]
 
@@ -186,6 +184,6 @@ def _reason_check(wanted: str, run: RowRun) -> RowCheck:
         return _check("control-reason", _PASS, "found", wanted, RowReason.CONTROL_REASON_ABSENT)
     if run.cut_bytes:
         seen, unseen = f"not found, {run.cut_bytes} bytes cut", RowReason.CONTROL_REASON_UNSEEN
-        return _check("control-reason", CheckResult.BLOCKED, seen, wanted, unseen)
+        return _check("control-reason", Result.BLOCKED, seen, wanted, unseen)
     absent = RowReason.CONTROL_REASON_ABSENT
-    return _check("control-reason", CheckResult.FAIL, "not found", wanted, absent)
+    return _check("control-reason", Result.FAIL, "not found", wanted, absent)

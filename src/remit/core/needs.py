@@ -42,10 +42,9 @@ def needs(command: c.Command, ask: c.Ask) -> Iterable[Key]:
             keys += [
                 ("alias", command.alias),
                 ("import", command.import_id),
+                ("rule", command.rule),
                 ("dependents?", f"?{command.alias}"),
             ]
-        case c.LinkImported():
-            keys.append(("alias", command.alias))
             keys += [("alias", alias) for _, alias in command.edges]
         case _:
             pass

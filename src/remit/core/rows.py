@@ -17,6 +17,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from remit.core.checks import Result
 from remit.core.scopes import pattern_problem
 
 ARGUMENT_LIMIT_COUNT = 1_000
@@ -45,15 +46,6 @@ class Control(StrEnum):
 
     BASE_RED = "base-red"
     NONE = "none"
-
-
-class CheckResult(StrEnum):
-    """The result of one check; only evidence turns one into another. INV-1"""
-
-    PASS = "PASS"
-    FAIL = "FAIL"
-    BLOCKED = "BLOCKED"
-    NOT_TESTED = "NOT_TESTED"
 
 
 class Verdict(StrEnum):
@@ -181,7 +173,7 @@ class RowCheck:
     """One check: its result, the observed and required value, and why it is not PASS (or None)."""
 
     name: str
-    result: CheckResult
+    result: Result
     observed: str
     required: str
     reason: RowReason | None = None
@@ -189,7 +181,7 @@ class RowCheck:
 
 @dataclass(frozen=True, slots=True)
 class RowResult:
-    """What a row says, why, and every check that was made. INV-1"""
+    """What a row says, why, and every check that was made (INV-1)."""
 
     result: Verdict
     reason: RowReason

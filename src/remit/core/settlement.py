@@ -34,9 +34,7 @@ QUEUED: Final = (Status.DRAFT, Status.HELD, Status.READY)
 
 def standing_of(draft: Draft, item: Item | None) -> Standing:
     """How an item stands under the present policy."""
-    return standing(
-        item, imported_closed_satisfies=draft.policy.imported_closed_satisfies
-    )
+    return standing(item, imported_closed_satisfies=draft.policy.imported_closed_satisfies)
 
 
 def last_of_chain(draft: Draft, item: Item) -> Item:
@@ -124,7 +122,9 @@ def _dependents(draft: Draft, via: str) -> list[str] | None:
 def _load_all(draft: Draft, names: dict[str, None]) -> None:
     """Ask for all items that are not loaded at once, instead of one a round."""
     facts = draft.view.facts
-    lacking = [("item", n) for n in names if ("item", n) not in facts and ("item", n) not in draft.delta]
+    lacking = [
+        ("item", n) for n in names if ("item", n) not in facts and ("item", n) not in draft.delta
+    ]
     if lacking:
         raise Missing(*lacking)
 
@@ -171,13 +171,17 @@ def settle(draft: Draft) -> None:
     queue = list(draft.changed_items())
     while queue:
         name = queue.pop(0)
-        before = told.get(name) or standing_of(draft, _before(draft, name))
-        after = standing_of(draft, draft.item(name))
+        old = _before(draft, name)
+        if old is None and name not in draft.view.edges:
+            continue
+        item = draft.item(name)
+        if name not in told and _same_standing(old, item):
+            continue
+        before = told.get(name) or standing_of(draft, old)
+        after = standing_of(draft, item)
         if before == after:
             continue
         told[name] = after
-        if _before(draft, name) is None and name not in draft.view.edges:
-            continue
         dependents = _dependents(draft, name)
         if dependents is None or len(draft.events) > BUDGET:
             deferred.append(name)
@@ -189,20 +193,32 @@ def settle(draft: Draft) -> None:
         draft.emit("ledger", "ledger", SettlementDeferred(tuple(deferred)), ADMISSION)
 
 
+def _same_standing(old: Item | None, new: Item | None) -> bool:
+    """Whether it is plain that dependents have nothing to learn."""
+    return (
+        old is not None
+        and new is not None
+        and old.dependencies is new.dependencies
+        and not old.terminal
+        and not new.terminal
+    )
+
+
 def _before(draft: Draft, name: str) -> Item | None:
     fact = draft.view.facts.get(("item", name))
     return fact if isinstance(fact, Item) else None
 
 
-def resolve_alias(draft: Draft, alias: str) -> None:
-    """Tell items that were waiting for this alias that it exists now."""
+def resolve_alias(draft: Draft, alias: str) -> bool:
+    """Tell items that were waiting for this alias that it exists now; True where there were any."""
     waiting = unresolved(alias)
     dependents = _dependents(draft, waiting)
     if dependents is None:
         draft.emit("ledger", "ledger", SettlementDeferred((waiting,)), ADMISSION)
-        return
+        return True
     for dependent in dependents:
         tell(draft, dependent, waiting)
+    return bool(dependents)
 
 
 def settle_more(draft: Draft, via: str) -> None:

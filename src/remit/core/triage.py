@@ -10,8 +10,8 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Final
 
-from remit.core.item_events import ItemTriaged
 from remit.core.facts import Item
+from remit.core.item_events import ItemTriaged
 from remit.core.status import Status
 from remit.core.view import Draft
 
@@ -58,9 +58,7 @@ class Resolution(StrEnum):
 _BACK: Final = (Resolution.REQUEUE, Resolution.CANCEL, Resolution.FAIL, Resolution.SUPERSEDE)
 _SHIPPED: Final = (Resolution.REVERIFY, Resolution.SUPERSEDE)
 
-RESOLUTIONS: Final[dict[TriageKind, tuple[Resolution, ...]]] = {
-    kind: _BACK for kind in TriageKind
-} | {
+RESOLUTIONS: Final[dict[TriageKind, tuple[Resolution, ...]]] = dict.fromkeys(TriageKind, _BACK) | {
     TriageKind.VERIFIER_GAP: _SHIPPED,
     TriageKind.CONTRADICTED: _SHIPPED,
     TriageKind.SHIP_UNVERIFIABLE: (Resolution.RETURN, *_BACK),

@@ -14,7 +14,7 @@ from typing import Any, Final
 from remit.core.commands import Ask
 from remit.core.events import Event, Recorded, stream_of
 from remit.core.evolve import evolve
-from remit.core.facts import Fact, Item, Key, Lane, Ledger, Policy
+from remit.core.facts import LEDGER, Fact, Item, Key, Lane, Ledger, Policy
 from remit.core.status import Status
 
 _ABSENT: Final = object()
@@ -47,6 +47,7 @@ class View:
         self.original: dict[Key, Fact | None] = {}
         self.fresh: dict[str, list[str]] = {}
         self.edges: dict[str, dict[str, None]] = {}
+        self.heads: dict[str, int] = {}
 
     def get(self, kind: str, name: str) -> Fact | None:
         """A loaded fact; raises ``Missing`` if it was not loaded."""
@@ -67,22 +68,38 @@ class View:
     def apply(self, delta: Mapping[Key, Fact | None]) -> None:
         """Take a decision's changed facts into the view."""
         facts, original = self.facts, self.original
+        items = []
         for key, fact in delta.items():
             old = facts.get(key)
             if key not in original:
                 original[key] = old
             if key[0] == "item" and isinstance(fact, Item):
-                self._note(old, fact)
+                items.append((old, fact))
         facts.update(delta)
+        for old, item in items:
+            self._note(old, item)
 
     def _note(self, old: Fact | None, new: Item) -> None:
         if new.status is Status.READY and not (
             isinstance(old, Item) and old.status is Status.READY and old.rank == new.rank
         ):
             self.fresh.setdefault(new.lane, []).append(new.id)
+        elif isinstance(old, Item) and old.status is Status.READY:
+            self._pass(new.lane)
         if not isinstance(old, Item) or old.dependencies is not new.dependencies:
             for edge in new.dependencies:
                 self.edges.setdefault(edge.via, {})[new.id] = None
+
+    def _pass(self, lane: str) -> None:
+        """Move on in a lane's window past items that are not ready any more."""
+        window = self.queries.get(("ready?", lane))
+        at = self.heads.get(lane, 0)
+        while window is not None and at < len(window.ids):
+            item = self.facts.get(("item", window.ids[at]))
+            if not isinstance(item, Item) or item.status is Status.READY:
+                break
+            at += 1
+        self.heads[lane] = at
 
 
 class Draft:
@@ -90,6 +107,7 @@ class Draft:
 
     def __init__(self, view: View, ask: Ask) -> None:
         self.view = view
+        self._loaded = view.facts
         self.ask = ask
         self.now = ask.now
         self.events: list[Recorded] = []
@@ -98,7 +116,10 @@ class Draft:
     def get(self, kind: str, name: str) -> Fact | None:
         """A fact as this decision has left it so far."""
         key = (kind, name)
-        return self.delta[key] if key in self.delta else self.view.get(kind, name)
+        if key in self.delta:
+            return self.delta[key]
+        fact = self._loaded.get(key)
+        return fact if fact is not None else self.view.get(kind, name)
 
     def query(self, kind: str, name: str) -> Any:
         """The answer of a query, as of the beginning of the transaction."""
@@ -107,9 +128,9 @@ class Draft:
     @property
     def ledger(self) -> Ledger:
         """The ledger's own fact."""
-        ledger = self.get("ledger", "ledger")
-        if not isinstance(ledger, Ledger):
-            raise Missing(("ledger", "ledger"))
+        ledger = self.delta.get(LEDGER) or self._loaded.get(LEDGER)
+        if ledger.__class__ is not Ledger:
+            raise Missing(LEDGER)
         return ledger
 
     @property
@@ -120,12 +141,12 @@ class Draft:
     def counter(self, name: str) -> int:
         """A counter; absent means zero."""
         value = self.get("counter", name)
-        return value if isinstance(value, int) else 0
+        return value if value.__class__ is int else 0
 
     def load(self, name: str) -> int:
         """Live leases of ``actor/NAME``, ``class/NAME`` or ``tenant/NAME``."""
         value = self.get("load", name)
-        return value if isinstance(value, int) else 0
+        return value if value.__class__ is int else 0
 
     def item(self, item: str) -> Item | None:
         """An item, or None where there is none."""
@@ -133,10 +154,11 @@ class Draft:
         return fact if isinstance(fact, Item) else None
 
     def lanes(self) -> list[Lane]:
-        """All lanes, as this decision has left them."""
-        merged = {k: f for k, f in self.view.facts.items() if k[0] == "lane"}
-        merged.update({k: f for k, f in self.delta.items() if k[0] == "lane"})
-        return [f for f in merged.values() if isinstance(f, Lane)]
+        """Lanes that had something ready, or have by now."""
+        names = dict.fromkeys(self.query("lanes?", ""))
+        names.update(dict.fromkeys(self.view.fresh))
+        facts = (self.get("lane", name) for name in names)
+        return [lane for lane in facts if isinstance(lane, Lane)]
 
     def changed_items(self) -> Iterable[str]:
         """Items that this decision has changed, in order."""

@@ -52,7 +52,7 @@ from remit.exchange.beads_wire import (
     standing_of,
     too_large,
 )
-from remit.exchange.cycles import KIND_CODES, Cycle, EdgeTable, find_cycles
+from remit.exchange.cycles import Cycle, EdgeTable, find_cycles
 from remit.exchange.lines import Fingerprint, InputCode, InputProblem, RowReader
 from remit.exchange.stamps import parse_stamp
 
@@ -133,27 +133,10 @@ class Scan:
         number = self._index.ids.get(alias)
         return (self._index.first_rows[number] or None) if number is not None else None
 
-    def waits(self) -> Iterator[tuple[str, tuple[tuple[EdgeKind, str], ...], Cycle | None]]:
-        """Rows with edges that matter for readiness: id, edges as (kind, target id), and the cycle.
-
-        In file order, each kind and target of a row once. The cycle is the gravest that the row
-        takes part in, None for most.
-        """
-        names = tuple(self._index.ids)
-        link = EdgeTable.code(EdgeKind.LINK)
-        row, edges = -1, dict[tuple[EdgeKind, str], None]()
-        for source, kind, target in self._index.edges:
-            if source != row and edges:
-                yield names[row], tuple(edges), self._cycle(row)
-                edges = {}
-            row = source
-            if kind != link:
-                edges[KIND_CODES[kind], names[target]] = None
-        if edges:
-            yield names[row], tuple(edges), self._cycle(row)
-
-    def _cycle(self, number: int) -> Cycle | None:
-        mark = self._marks.get(number)
+    def cycle(self, alias: str) -> Cycle | None:
+        """The gravest cycle that the row with this id takes part in, None for most."""
+        number = self._index.ids.get(alias)
+        mark = None if number is None else self._marks.get(number)
         return None if mark is None else self.cycles[mark]
 
     def missing(self) -> Iterator[str]:

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from remit.core.backlog import ImportedRow, RowEdges, UnfitRow
+from remit.core.backlog import ImportedRow, UnfitRow
 from remit.exchange.backlog import BacklogRow, EdgeKind, Quarantined, Standing
 from remit.exchange.beads import rows, scan
 
@@ -51,14 +51,13 @@ class BeadsBacklog:
             if isinstance(row, Quarantined):
                 yield UnfitRow(row.row, row.id or "", row.code.value, row.reason)
             else:
-                yield _item(row)
+                yield _item(row, self._deadlock(row.alias))
 
-    def edges(self) -> Iterator[RowEdges]:
-        """Readiness edges of rows that have any; the cycle only where it holds work for ever."""
-        for alias, edges, cycle in self.scan.waits():
-            holds = cycle is not None and cycle.holds_work
-            path = (*cycle.members, cycle.members[0]) if cycle is not None and holds else ()
-            yield RowEdges(alias, tuple((KINDS[kind], target) for kind, target in edges), path)
+    def _deadlock(self, alias: str) -> tuple[str, ...]:
+        cycle = self.scan.cycle(alias)
+        if cycle is None or not cycle.holds_work:
+            return ()
+        return (*cycle.members, cycle.members[0])
 
     def facts(self) -> dict[str, Any]:
         """Edges by kind, cycles with the shortest path of each, and edges that lead nowhere."""
@@ -85,8 +84,9 @@ def _digest(blocks: bytes) -> str:
     return hashlib.sha256(blocks).hexdigest()
 
 
-def _item(row: BacklogRow) -> ImportedRow:
+def _item(row: BacklogRow, cycle: tuple[str, ...]) -> ImportedRow:
     closed = row.standing in (Standing.CLOSED, Standing.TOMBSTONE)
+    edges = tuple((KINDS[e.kind], e.target) for e in row.edges if e.kind is not EdgeKind.LINK)
     links = tuple((e.foreign_kind, e.target) for e in row.edges if e.kind is EdgeKind.LINK)
     notices = tuple(f"{n.code}: {n.detail}"[:300] for n in row.notices[:MOST_NOTICES])
     return ImportedRow(
@@ -103,6 +103,8 @@ def _item(row: BacklogRow) -> ImportedRow:
         failed=row.failed,
         created_at=row.created_at_us or 0,
         closed_at=row.closed_at_us or 0,
+        edges=edges,
+        cycle=cycle,
         links=links,
         notices=notices,
     )

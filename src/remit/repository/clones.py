@@ -31,8 +31,8 @@ from remit.core.gitfacts import (
     Takeover,
     attempt_ref,
 )
-from remit.repository.command import GitRun, failed
 from remit.machine.directories import claim_directory, remove_tree
+from remit.repository.command import GitRun, failed
 from remit.repository.host import Host
 from remit.repository.observing import Upstream
 

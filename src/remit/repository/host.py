@@ -110,7 +110,7 @@ class Host:
             )
         return done.text.splitlines()[0]
 
-    def read_ref(self, ref: str, operation: str) -> str | None | RepositoryRefusal:
+    def read_ref(self, ref: str, operation: str) -> str | RepositoryRefusal | None:
         """Return what a ref names, or None where there is no such ref."""
         done = self.run(["for-each-ref", "--format=%(refname) %(objectname)", ref], operation)
         if isinstance(done, RepositoryRefusal):
@@ -142,7 +142,7 @@ class Host:
             return before
         return None if before == sha else self.move_ref(ref, sha, before, operation)
 
-    def config(self, name: str, operation: str) -> str | None | RepositoryRefusal:
+    def config(self, name: str, operation: str) -> str | RepositoryRefusal | None:
         """Return a setting as the person's git sees it, None where it is not set."""
         done = self.run(["config", "--get", name], operation, trust=Trust.PERSON, answers=(0, 1))
         if isinstance(done, RepositoryRefusal):

@@ -347,7 +347,7 @@ def _candidate_bases(
 
 def _landed(
     host: Host, sha: str, main_sha: str, main_before: str, operation: str
-) -> str | None | RepositoryRefusal:
+) -> str | RepositoryRefusal | None:
     """Find the first-parent commit of main that brought `sha` in, by bisection."""
     args = ["rev-list", "--first-parent", "--reverse", f"--max-count={_FIRST_PARENT_LIMIT + 1}"]
     done = host.run([*args, main_sha, f"^{main_before}"], operation)

@@ -100,6 +100,6 @@ def artifact_diff(
 
 
 def path_text(path: str) -> str:
-    """Return a path for reading: bytes that are not UTF-8 appear as `\\xNN`."""
+    r"""Return a path for reading: bytes that are not UTF-8 appear as `\xNN`."""
     raw = path.encode("utf-8", "surrogateescape")
     return raw.decode("utf-8", "backslashreplace")

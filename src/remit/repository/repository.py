@@ -63,7 +63,7 @@ class GitRepository:
             return host
         return observing.observe_main(host, self._upstream, accept_rewrite)
 
-    def last_observed_main(self) -> str | None | RepositoryRefusal:
+    def last_observed_main(self) -> str | RepositoryRefusal | None:
         """Return the commit of the last observation without asking the remote, None before one."""
         host = self._host("read observed main")
         if isinstance(host, RepositoryRefusal):

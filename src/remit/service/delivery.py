@@ -63,9 +63,7 @@ class Cloned:
 class Delivery:
     """The operations of one caller on one ledger that need its repository."""
 
-    def __init__(
-        self, operations: Operations, repository: Repository, verifier: Verifier
-    ) -> None:
+    def __init__(self, operations: Operations, repository: Repository, verifier: Verifier) -> None:
         self.operations = operations
         self.repository = repository
         self.verifier = verifier
@@ -268,7 +266,7 @@ class Delivery:
                 blobs.append(blob)
                 plain.append((ref, hashlib.sha256(row.log).hexdigest()))
             checks = tuple(
-                Check(k.name, Result(k.result.value), k.observed, k.required, ref, k.reason or "")
+                Check(k.name, k.result, k.observed, k.required, ref, k.reason or "")
                 for k in row.result.checks
             )
             findings.append(
@@ -292,9 +290,7 @@ class Delivery:
             found.out_of_scope,
             self.operations.caller.actor,
         )
-        call = Call(
-            command, VERIFIER, "asserted", command_id, tuple(blobs), tuple(plain)
-        )
+        call = Call(command, VERIFIER, "asserted", command_id, tuple(blobs), tuple(plain))
         return self.operations.engine.run([call])[0]
 
     def score(

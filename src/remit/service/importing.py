@@ -1,9 +1,9 @@
-"""Importing a backlog: three streaming passes, each in resumable chunks, nothing dropped in silence.
+"""Importing a backlog: one streaming pass in resumable chunks, nothing dropped in silence.
 
-First the rows become items, then the edges to parents are set for all of them, then all other
-edges; the import closes, and only then does admission look at what it brought. A pass that was
-killed is carried on by running the same import again: rows that are there and unchanged write
-nothing. Every row has one outcome: imported (new or revised), unchanged, or quarantined with a code.
+The rows become items with their edges, the import closes, and only then does admission look at what
+it brought. An import that was killed is carried on by running it again: rows that are there and
+unchanged write nothing. Every row has one outcome: imported (new or revised), unchanged, or
+quarantined with a code.
 
 Where the content of a whole file was imported before, its quarantined rows are on the ledger already
 and are not recorded again, so that a second import changes nothing.
@@ -22,7 +22,7 @@ from remit.core.backlog import ImportedRow, UnfitRow
 from remit.core.canonical import canonical
 from remit.core.commands import Command
 from remit.core.decide.imports import EDITABLE
-from remit.core.facts import ImportRun, Item
+from remit.core.facts import ImportRun, Item, Rule
 from remit.core.refusals import Code, Refused
 from remit.ports import Backlog, Blob, ReadTx
 from remit.service.engine import Call, Done
@@ -82,7 +82,7 @@ class Import:
             self.repeated = tx.load([key])[key] is not None
             open_run = _open_run(tx, self.backlog.digest)
         self.run_id = open_run
-        for passed in (self._rows, self._parents, self._edges, self._close, self._admit):
+        for passed in (self._rows, self._close, self._admit):
             refused = passed()
             if refused is not None:
                 return refused
@@ -156,6 +156,8 @@ class Import:
             row.failed,
             row.created_at,
             row.closed_at,
+            row.edges,
+            row.cycle,
             row.links,
             row.notices,
             self.rule,
@@ -198,45 +200,23 @@ class Import:
             if isinstance(item, Item) and item.source is not None
         }
 
-    def _parents(self) -> Refused | None:
-        return self._link(parents_only=True)
-
-    def _edges(self) -> Refused | None:
-        return self._link(parents_only=False)
-
-    def _link(self, *, parents_only: bool) -> Refused | None:
-        """Set edges. A repeated import of the same content has none to set."""
-        if not self.run_id:
-            return None
-        caller, done = self.operations.caller, 0
-        for chunk in _chunks(self.backlog.edges(), CHUNK):
-            calls = [
-                Call(
-                    c.LinkImported(row.alias, row.edges, parents_only, row.cycle),
-                    caller.actor,
-                    caller.assurance,
-                )
-                for row in chunk
-                if not parents_only or any(kind == "parent-child" for kind, _ in row.edges)
-            ]
-            self.engine.run(calls)
-            done += len(chunk)
-            self.progress("parents" if parents_only else "edges", done, self.tally.rows)
-        return None
-
     def _close(self) -> Refused | None:
         if not self.run_id:
             return None
         tally = self.tally
-        close = c.CloseImport(
-            self.run_id, tally.rows, tally.imported, tally.unchanged, tally.unfit
-        )
+        close = c.CloseImport(self.run_id, tally.rows, tally.imported, tally.unchanged, tally.unfit)
         answer = self.operations.run(close)
         return answer if isinstance(answer, Refused) else None
 
     def _admit(self) -> Refused | None:
-        """Let admission look at everything that waited for an import to close."""
-        return recheck_gate(self.operations, gates.IMPORT_OPEN, self.progress)
+        """Let admission look at everything that waited only for an import to close."""
+        with self.operations.store.read() as tx:
+            rule = tx.load([("rule", self.rule)])["rule", self.rule] if self.rule else None
+        refused = recheck_gate(self.operations, gates.IMPORT_OPEN, self.progress)
+        if refused is None and isinstance(rule, Rule) and rule.accepted:
+            gate = f"{gates.RULE}/{rule.name}"
+            refused = recheck_gate(self.operations, gate, self.progress)
+        return refused
 
 
 def _open_run(tx: ReadTx, digest: str) -> str:

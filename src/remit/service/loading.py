@@ -45,6 +45,8 @@ class Loader:
         """Load facts and answer queries that the view lacks."""
         facts = self.view.facts
         plain: dict[Key, None] = {}
+        keys = tuple(keys)
+        self._unawaited(keys)
         for key in keys:
             if key[0][-1] in "?+":
                 if key[0][-1] == "+" or key not in self.view.queries:
@@ -55,6 +57,14 @@ class Loader:
         if wanted:
             facts.update(self.tx.load(wanted))
             self._around(wanted)
+
+    def _unawaited(self, keys: tuple[Key, ...]) -> None:
+        """Answer at once for all items that nothing waits on, which are nearly all of them."""
+        queries = self.view.queries
+        names = [n for kind, n in keys if kind == "dependents?" and (kind, n) not in queries]
+        if len(names) > 1:
+            awaited = self.tx.awaited(names)
+            queries.update({("dependents?", n): () for n in names if n not in awaited})
 
     def _around(self, wanted: list[Key]) -> None:
         """What a decision on an item looks at next: its lane, loads, rule and import."""

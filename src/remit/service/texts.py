@@ -15,6 +15,8 @@ from dataclasses import fields, is_dataclass
 from operator import attrgetter
 from typing import Any, Final
 
+import msgspec
+
 from remit.core.change import changed
 from remit.core.commands import Command, CreateItem, ReviseItem, Text
 from remit.core.refusals import Code, Refused
@@ -72,6 +74,7 @@ class Prepared:
         return ref
 
 
+_encode: Final = msgspec.json.Encoder().encode
 _TEXTS: Final[dict[type, tuple[str, ...]]] = {}
 _NAMES: Final[dict[type, tuple[tuple[str, ...], Any]]] = {}
 
@@ -85,6 +88,13 @@ def _text_fields(cls: type) -> tuple[str, ...]:
 
 
 def _unsound(command: Command) -> Refused | None:
+    """Name the first text that cannot be stored; nearly always there is none, and that is quick."""
+    try:
+        encoded = _encode(command)
+        if len(encoded) <= LONGEST and b"\\u0000" not in encoded:
+            return None
+    except UnicodeEncodeError:
+        pass
     for name, text in _strings(command, ""):
         if text.isascii() and "\0" not in text and len(text) <= LONGEST:
             continue

@@ -133,6 +133,12 @@ def lifter(kind: Any) -> Turn | None:
     return _turner(kind, lambda cls: shape_of(cls).lift)
 
 
+def _fixed(values: Any) -> Any:
+    if isinstance(values, tuple):
+        return values
+    raise TypeError(f"a {type(values).__name__}")
+
+
 def _turner(kind: Any, of: Callable[[type], Turn]) -> Turn | None:
     if dataclasses.is_dataclass(kind) and isinstance(kind, type):
         return of(kind)
@@ -144,7 +150,7 @@ def _turner(kind: Any, of: Callable[[type], Turn]) -> Turn | None:
         if arguments[-1] is ...:
             each = turns[0]
             assert each is not None
-            return lambda values: tuple(map(each, values))
+            return lambda values: tuple(map(each, _fixed(values)))
         return lambda values: tuple(
             turn(value) if turn else value for turn, value in zip(turns, values, strict=True)
         )

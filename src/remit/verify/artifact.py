@@ -1,4 +1,4 @@
-"""The artifact-diff verifier: did the shipped change touch what it promised, and nothing else?
+"""The artifact-diff verifier: whether the shipped change touched what it promised and no more.
 
 Three checks on the landed change `base..head`: it changed something at all, every changed path
 lies in the declared scope, and every expected artifact was added or modified. The diff itself is
@@ -12,8 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from remit.core.checks import Result
 from remit.core.gitfacts import ArtifactDiff, RepositoryRefusal
-from remit.core.rows import CheckResult, RowCheck, RowReason
+from remit.core.rows import RowCheck, RowReason
 
 _SHOWN_COUNT = 5
 
@@ -32,7 +33,7 @@ class DiffSource(Protocol):
 class ArtifactVerdict:
     """The result of the artifact diff: PASS, FAIL or BLOCKED, its checks, and the diff if any."""
 
-    result: CheckResult
+    result: Result
     checks: tuple[RowCheck, ...]
     diff: ArtifactDiff | RepositoryRefusal
 
@@ -52,16 +53,16 @@ def verify_artifacts(
     diff = repository.artifact_diff(base, head, scope, artifacts)
     checks = judge_artifacts(diff)
     results = {check.result for check in checks}
-    for worst in (CheckResult.BLOCKED, CheckResult.FAIL):
+    for worst in (Result.BLOCKED, Result.FAIL):
         if worst in results:
             return ArtifactVerdict(worst, checks, diff)
-    return ArtifactVerdict(CheckResult.PASS, checks, diff)
+    return ArtifactVerdict(Result.PASS, checks, diff)
 
 
 def judge_artifacts(diff: ArtifactDiff | RepositoryRefusal) -> tuple[RowCheck, ...]:
     """Judge a diff: `something-changed`, `within-scope`, `artifacts-changed`."""
     if isinstance(diff, RepositoryRefusal):
-        blocked, reason = CheckResult.BLOCKED, RowReason.DIFF_UNAVAILABLE
+        blocked, reason = Result.BLOCKED, RowReason.DIFF_UNAVAILABLE
         names = ("something-changed", "within-scope", "artifacts-changed")
         return tuple(RowCheck(name, blocked, diff.code, "a diff", reason) for name in names)
     return (
@@ -91,8 +92,8 @@ def judge_artifacts(diff: ArtifactDiff | RepositoryRefusal) -> tuple[RowCheck, .
 
 def _check(name: str, passed: bool, observed: str, required: str, reason: RowReason) -> RowCheck:
     if passed:
-        return RowCheck(name, CheckResult.PASS, observed, required)
-    return RowCheck(name, CheckResult.FAIL, observed, required, reason)
+        return RowCheck(name, Result.PASS, observed, required)
+    return RowCheck(name, Result.FAIL, observed, required, reason)
 
 
 def _listed(items: Sequence[str], total: int) -> str:

@@ -35,7 +35,8 @@ _ROOTS = frozenset({"testsuites", "testsuite"})
 class JUnitCounts:
     """What a report holds: cases, those with a failure or error, those skipped; `failed` also
     counts failures that a suite reports outside any case. `state` is PARSED, or says why not, and
-    then the counts are 0."""
+    then the counts are 0.
+    """
 
     state: JUnitState
     tests: int = 0
@@ -132,7 +133,7 @@ def read(root: Path, relative: str) -> JUnitCounts:
                 return JUnitCounts(JUnitState.UNREADABLE)
         flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
         descriptor = os.open(path / parts[-1], flags)
-        with open(descriptor, "rb") as file:
+        with os.fdopen(descriptor, "rb") as file:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
                 return JUnitCounts(JUnitState.UNREADABLE)
             return count(file.read(SIZE_LIMIT_BYTES + 1))

@@ -26,7 +26,7 @@ def main(arguments: list[str]) -> int:
         wanted = cpu_seconds if hard == resource.RLIM_INFINITY else min(cpu_seconds, hard)
         resource.setrlimit(resource.RLIMIT_CPU, (wanted, hard))
     try:
-        os.execvp(argv[0], argv)
+        os.execvp(argv[0], argv)  # noqa: S606  # it runs the registered command, shell or not
     except OSError as error:
         sys.stderr.write(f"{argv[0]}: {error.strerror}\n")
         found = not isinstance(error, FileNotFoundError | NotADirectoryError)

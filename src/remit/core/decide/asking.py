@@ -5,6 +5,8 @@ Each returns what was asked for, or the refusal that says what was found instead
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from remit.core.commands import Command, ExpireLease, RecordLateReport, Text
 from remit.core.facts import Actor, ActorKind, Item, Lease
 from remit.core.ids import EPOCH_SHIFT
@@ -61,7 +63,11 @@ def expired(draft: Draft, lease: Lease) -> bool:
 
 
 def fenced(
-    draft: Draft, item: Item, fence: int, doing: str, late: RecordLateReport | None = None
+    draft: Draft,
+    item: Item,
+    fence: int,
+    doing: str,
+    late: Callable[[], RecordLateReport] | None = None,
 ) -> Lease | Refused:
     """The live lease that this fence names, or a refusal with what must be recorded beside it.
 
@@ -69,11 +75,12 @@ def fenced(
     refused whoever asks (INV-7). ``late`` is recorded only if the actor once held a lease here.
     """
     lease = item.lease
-    aside: tuple[Command, ...] = ()
-    if lease is not None and expired(draft, lease):
-        aside = (ExpireLease(item.id),)
+    over = lease is not None and expired(draft, lease)
+    if lease is not None and lease.fence == fence and lease.actor == draft.ask.actor and not over:
+        return lease
+    aside: tuple[Command, ...] = (ExpireLease(item.id),) if over else ()
     if late is not None and draft.ask.actor in item.holders:
-        aside = (late, *aside)
+        aside = (late(), *aside)
     hint = f"its work is kept as evidence; see 'remit show {item.id}' and lease it again"
     details = {"item": item.id, "fence": fence, "current": lease.fence if lease else None}
     if lease is None or lease.fence != fence:
@@ -92,21 +99,27 @@ def fenced(
             "act as its holder with --as, or lease another item",
             {**details, "holder": lease.actor},
         )
-    if aside and expired(draft, lease):
-        return Refused(
-            Code.LEASE_EXPIRED,
-            f"cannot {doing} {item.id}: its lease {lease.id} has run out",
-            hint,
-            {**details, "expires_at": lease.expires_at},
-            aside,
-        )
-    return lease
+    return Refused(
+        Code.LEASE_EXPIRED,
+        f"cannot {doing} {item.id}: its lease {lease.id} has run out",
+        hint,
+        {**details, "expires_at": lease.expires_at},
+        aside,
+    )
 
 
-def late_report(item: str, fence: int, phase: str, text: Text, **more: str) -> RecordLateReport:
-    """What would be recorded if this report came too late."""
-    return RecordLateReport(
-        item, fence, phase, more.get("branch", ""), more.get("head", ""), more.get("reason", ""), text
+def late_report(
+    item: str, fence: int, phase: str, text: Text, **more: str
+) -> Callable[[], RecordLateReport]:
+    """What is recorded where this report comes too late."""
+    return lambda: RecordLateReport(
+        item,
+        fence,
+        phase,
+        more.get("branch", ""),
+        more.get("head", ""),
+        more.get("reason", ""),
+        text,
     )
 
 

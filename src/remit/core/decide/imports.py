@@ -1,8 +1,8 @@
 """Decisions on rows of a foreign backlog.
 
-An import opens, brings its items in draft (or closed, as *imported*), sets their edges once all of
-them are there, closes, and only then may admission look at them: an import that was killed in the
-middle opens no gate, and running it again carries on. A row whose content is the same writes
+An import opens, brings its items in draft (or closed, as *imported*) with their edges, closes, and
+only then may admission look at them: an import that was killed in the middle opens no gate, and
+running it again carries on. An edge to a row that has not come yet is resolved when it comes. A row whose content is the same writes
 nothing. A row that changed is a new revision while nobody works on it, and is refused afterwards,
 so that the import can quarantine it (INTERFACE, on Beads).
 """
@@ -13,14 +13,15 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from remit.core import commands as c
+from remit.core import gates
 from remit.core import item_events as e
-from remit.core.admission import ADMISSION
+from remit.core.admission import ADMISSION, dead_edge
 from remit.core.decide.asking import bad, find
 from remit.core.decide.items import draft_goal, finish
-from remit.core.decide.waiting import add_child, announce_child, children_of
+from remit.core.decide.waiting import add_child, announce_child, children_of, enclose
 from remit.core.dependencies import MAX_DEPENDENCIES, unresolved
 from remit.core.events import ImportClosed, ImportStarted, RequirementDrafted, RowQuarantined
-from remit.core.facts import Dependency, DependencyKind, ImportRun, Item
+from remit.core.facts import DependencyKind, EdgeState, ImportRun, Item, Rule
 from remit.core.ids import is_alias
 from remit.core.refusals import Code, Refused
 from remit.core.settlement import is_inner, judge, resolve_alias, review
@@ -62,7 +63,10 @@ def _import(draft: Draft, cmd: c.ImportItem) -> Refused | None:
     if isinstance(known, str):
         item = find(draft, known)
         return item if isinstance(item, Refused) else _again(draft, item, cmd)
+    if len(cmd.edges) > MAX_DEPENDENCIES:
+        return bad("edges", len(cmd.edges), f"at most {MAX_DEPENDENCIES}")
     item_id = f"W-{draft.counter('work-item') + 1}"
+    edges = _edges(draft, item_id, cmd)
     requirement = f"R-{draft.counter('requirement') + 1}"
     drafted = RequirementDrafted(f"{run.goal}@1", item_id, "", cmd.text_ref, ambiguous=True)
     draft.open("requirement", requirement, drafted)
@@ -77,6 +81,7 @@ def _import(draft: Draft, cmd: c.ImportItem) -> Refused | None:
         run.goal,
         (requirement,),
         cmd.rule,
+        "" if cmd.closed else _gate(draft, cmd),
         cmd.digest,
         cmd.foreign_status,
         cmd.unconfirmed,
@@ -87,12 +92,29 @@ def _import(draft: Draft, cmd: c.ImportItem) -> Refused | None:
         "import" if cmd.closed else "",
         cmd.created_at,
         cmd.closed_at,
+        edges,
         cmd.links,
         cmd.notices,
     )
     draft.open("item", item_id, event)
-    resolve_alias(draft, cmd.alias)
+    if resolve_alias(draft, cmd.alias):
+        enclose(draft, item_id)
+    _linked(draft, item_id, cmd.cycle)
     return None
+
+
+def _gate(draft: Draft, cmd: c.ImportItem) -> str:
+    """What will keep the item in draft once its import has closed.
+
+    It is named at once, because most rows of a backlog wait for their rule for a while, and a
+    second event on each of them would say no more.
+    """
+    if cmd.unconfirmed:
+        return gates.IMPORT_STATUS
+    rule = draft.get("rule", cmd.rule) if cmd.rule else None
+    if not isinstance(rule, Rule):
+        return gates.VERIFICATION_PLAN
+    return gates.IMPORT_OPEN if rule.accepted else f"{gates.RULE}/{rule.name}"
 
 
 def _again(draft: Draft, item: Item, cmd: c.ImportItem) -> Refused | None:
@@ -121,54 +143,49 @@ def _again(draft: Draft, item: Item, cmd: c.ImportItem) -> Refused | None:
         cmd.digest,
     )
     draft.emit("item", item.id, event)
+    edges = _edges(draft, item.id, cmd)
+    own = (d for d in item.dependencies if d.kind is not DependencyKind.WAITS_FOR_CHILD)
+    if {(d.target, d.kind.value) for d in own} != {(edge[0], edge[1]) for edge in edges}:
+        draft.emit("item", item.id, e.DependenciesSet(edges))
+        for edge in edges:
+            if edge[1] == DependencyKind.PARENT:
+                enclose(draft, edge[3])
+    _linked(draft, item.id, cmd.cycle)
     return None
 
 
-def _link(draft: Draft, cmd: c.LinkImported) -> Refused | None:
-    known = draft.get("alias", cmd.alias)
-    if not isinstance(known, str):
-        return bad("id", cmd.alias, "an imported row")
-    item = find(draft, known)
-    if isinstance(item, Refused):
-        return item
-    if len(cmd.edges) > MAX_DEPENDENCIES:
-        return bad("edges", len(cmd.edges), f"at most {MAX_DEPENDENCIES}")
-    grown = [d for d in item.dependencies if d.kind is DependencyKind.WAITS_FOR_CHILD]
-    has = [d for d in item.dependencies if d not in grown]
-    wanted = [_edge(draft, item.id, kind, alias) for kind, alias in cmd.edges]
-    if cmd.parents_only:
-        wanted = [d for d in has if d.kind is not DependencyKind.PARENT] + [
-            d for d in wanted if d.kind is DependencyKind.PARENT
-        ]
-    if {(d.target, d.kind) for d in has} == {(d.target, d.kind) for d in wanted}:
-        return None
-    if item.status not in (*EDITABLE, Status.TRIAGED, Status.CLOSED):
-        return None
-    edges = tuple((d.target, d.kind.value, d.state.value, d.via, d.inner) for d in wanted)
-    draft.emit("item", item.id, e.DependenciesSet(edges))
-    _grow(draft, item.id, wanted)
-    if not cmd.parents_only:
-        _deadlocked(draft, item.id, cmd.cycle)
-        review(draft, item.id)
-    return None
+def _edges(
+    draft: Draft, item: str, cmd: c.ImportItem
+) -> tuple[tuple[str, str, str, str, bool], ...]:
+    """The row's edges as things stand; those to ids that are not there yet stay unresolved."""
+    found = []
+    for name, alias in cmd.edges:
+        kind = DependencyKind(name)
+        target, state, via = (
+            (item, EdgeState.UNMET, item)
+            if alias == cmd.alias
+            else judge(draft, kind, unresolved(alias))
+        )
+        inner = is_inner(draft, item, kind, via)
+        found.append((target, kind.value, state.value, via, inner))
+    return tuple(found)
 
 
-def _edge(draft: Draft, item: str, kind: str, alias: str) -> Dependency:
-    edge = DependencyKind(kind)
-    target, state, via = judge(draft, edge, unresolved(alias))
-    return Dependency(target, edge, state, via, is_inner(draft, item, edge, via))
-
-
-def _grow(draft: Draft, item: str, edges: list[Dependency]) -> None:
-    """Children of what it waits for, and news for those who wait for all children of its parent."""
-    for edge in edges:
+def _linked(draft: Draft, name: str, cycle: tuple[str, ...]) -> None:
+    """What a row's edges lead to at once: children to wait for, waiters to tell, dead ends."""
+    item = draft.item(name)
+    for edge in item.dependencies if item is not None else ():
         if edge.target.startswith("?"):
             continue
         if edge.kind is DependencyKind.WAITS_FOR:
             for child in children_of(draft, edge.via):
-                add_child(draft, item, child)
+                add_child(draft, name, child)
         if edge.kind is DependencyKind.PARENT:
-            announce_child(draft, edge.via, item)
+            announce_child(draft, edge.via, name)
+    _deadlocked(draft, name, cycle)
+    item = draft.item(name)
+    if item is not None and (item.status is not Status.DRAFT or dead_edge(item)):
+        review(draft, name)
 
 
 def _deadlocked(draft: Draft, name: str, cycle: tuple[str, ...]) -> None:
@@ -207,7 +224,6 @@ def _close(draft: Draft, cmd: c.CloseImport) -> Refused | None:
 HANDLERS: Final[dict[type[c.Command], Callable[[Draft, Any], Refused | None]]] = {
     c.StartImport: _start,
     c.ImportItem: _import,
-    c.LinkImported: _link,
     c.QuarantineRow: _quarantine,
     c.CloseImport: _close,
 }

@@ -15,7 +15,8 @@ from remit.core import item_events as e
 from remit.core.admission import decide_verdict
 from remit.core.decide.asking import bad, find, moving
 from remit.core.decide.rows import MAX_ROWS, attach_rule, register
-from remit.core.decide.waiting import HANDLERS as WAITING, add_edge
+from remit.core.decide.waiting import HANDLERS as WAITING
+from remit.core.decide.waiting import add_edge
 from remit.core.events import GoalDrafted, RequirementDrafted
 from remit.core.facts import Item
 from remit.core.ids import is_alias
@@ -84,7 +85,9 @@ def _create(draft: Draft, cmd: c.CreateItem) -> Refused | None:
     item = f"W-{draft.counter('work-item') + 1}"
     goal = cmd.goal
     if goal and draft.get("goal", goal) is None:
-        return Refused(Code.NOT_FOUND, f"there is no goal {goal!r}", "leave --goal out to draft one")
+        return Refused(
+            Code.NOT_FOUND, f"there is no goal {goal!r}", "leave --goal out to draft one"
+        )
     if not goal:
         goal = draft_goal(draft, cmd.title, f"drafted from {item}")
     requirement = f"R-{draft.counter('requirement') + 1}"
@@ -191,9 +194,7 @@ def _revise(draft: Draft, cmd: c.ReviseItem) -> Refused | None:
     priority = item.priority if cmd.priority is None else cmd.priority
     scope = item.plan.scope if cmd.scope is None else cmd.scope
     artifacts = item.plan.artifacts if cmd.artifacts is None else cmd.artifacts
-    refused = (
-        _live(item) or _brief(title or "-", priority, scope, artifacts) or _rows(cmd.rows)
-    )
+    refused = _live(item) or _brief(title or "-", priority, scope, artifacts) or _rows(cmd.rows)
     if refused is not None:
         return refused
     if cmd.confirm_import and item.source is not None and item.source.unconfirmed:
@@ -254,7 +255,9 @@ def _close(draft: Draft, cmd: c.CloseItem) -> Refused | None:
 def _may_close(draft: Draft, item: Item, cmd: c.CloseItem) -> Refused | None:
     superseded = cmd.outcome == Outcome.SUPERSEDED
     if superseded != bool(cmd.successor):
-        return bad("successor", cmd.successor, "an item, with the outcome superseded and only there")
+        return bad(
+            "successor", cmd.successor, "an item, with the outcome superseded and only there"
+        )
     if cmd.successor:
         successor = find(draft, cmd.successor)
         if isinstance(successor, Refused):

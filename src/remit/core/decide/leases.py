@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from remit.core import commands as c
 from remit.core import item_events as e
-from remit.core.admission import ADMISSION, assess, requeue
+from remit.core.admission import ADMISSION, requeue
 from remit.core.change import changed
 from remit.core.checks import Check, Result
 from remit.core.decide.asking import bad, expired, fenced, find, late_report, moving
@@ -31,6 +31,17 @@ SHORTEST_TTL_MS: Final = 1_000
 """Shortest lease that may be asked for, in milliseconds."""
 
 
+_ALWAYS: Final = (
+    Check("dependencies", Result.PASS, "0", "0"),
+    Check("kill-switch", Result.PASS, "off", "off"),
+    Check("spend", Result.NOT_TESTED),
+    Check("capability", Result.NOT_TESTED),
+    Check("resources", Result.NOT_TESTED),
+    Check("deadline", Result.NOT_TESTED),
+)
+"""Checks whose figures are the same for every lease that is given."""
+
+
 def _grant(draft: Draft, cmd: c.GrantLease) -> Refused | None:
     if draft.ledger.kill_switch:
         return Refused(
@@ -46,11 +57,10 @@ def _grant(draft: Draft, cmd: c.GrantLease) -> Refused | None:
     item = _named(draft, cmd.item) if cmd.item else _next(draft, cmd)
     if isinstance(item, Refused):
         return item
-    refused = _over_limit(draft, item) or moving(item, "T03", Status.LEASED)
+    refused = moving(item, "T03", Status.LEASED)
     if refused is not None:
         return refused
-    found = assess(draft, item)
-    if found.gate or item.unmet:
+    if item.unmet:
         return _not_ready(item)
     number = item.attempt + 1
     epoch = draft.ledger.epoch
@@ -86,21 +96,18 @@ def _acquired(draft: Draft, item: Item) -> tuple[Check, ...]:
     )
     limits = f"{policy.class_leases},{policy.tenant_leases},{policy.actor_leases}"
     return (
-        Check("dependencies", Result.PASS, "0", "0"),
+        *_ALWAYS,
         Check("concurrency", Result.PASS, loads, limits),
         Check("attempts", Result.PASS, str(item.counted), f"<{policy.attempts}"),
-        Check("kill-switch", Result.PASS, "off", "off"),
-        Check("spend", Result.NOT_TESTED),
-        Check("capability", Result.NOT_TESTED),
-        Check("resources", Result.NOT_TESTED),
-        Check("deadline", Result.NOT_TESTED),
     )
 
 
 def _named(draft: Draft, name: str) -> Item | Refused:
     item = find(draft, name)
-    if isinstance(item, Refused) or item.status is Status.READY:
+    if isinstance(item, Refused):
         return item
+    if item.status is Status.READY:
+        return _over_limit(draft, item) or item
     if item.lease is None:
         return _not_ready(item)
     aside: tuple[c.Command, ...] = ()
@@ -169,7 +176,6 @@ def _next(draft: Draft, cmd: c.GrantLease) -> Item | Refused:
 
 
 def _lanes(draft: Draft, cmd: c.GrantLease) -> list[Lane]:
-    draft.query("lanes?", "")
     wanted = []
     for lane in in_turn(draft.lanes()):
         work_class, _, tenant = lane.id.partition("|")
@@ -183,16 +189,17 @@ def _head(draft: Draft, lane: Lane) -> Item | None:
     best: Item | None = None
     for name in draft.view.fresh.get(lane.id, ()):
         item = draft.item(name)
-        if item is not None and item.status is Status.READY:
-            if best is None or (item.rank, item.number) < (best.rank, best.number):
-                best = item
+        if item is None or item.status is not Status.READY:
+            continue
+        if best is None or (item.rank, item.number) < (best.rank, best.number):
+            best = item
     window = draft.query("ready?", lane.id)
-    for name in window.ids:
+    for name in window.ids[draft.view.heads.get(lane.id, 0) :]:
         item = draft.item(name)
-        if item is not None and item.status is Status.READY:
-            if best is None or (item.rank, item.number) < (best.rank, best.number):
-                best = item
-            return best
+        if item is None or item.status is not Status.READY:
+            continue
+        first = best is None or (item.rank, item.number) < (best.rank, best.number)
+        return item if first else best
     if window.more:
         raise Missing(("ready+", lane.id))
     return best

@@ -48,9 +48,7 @@ def registered(requirement: str, item: str, row: RowSpec) -> RowRegistered:
         row.output_limit_bytes,
         row.origin,
     )
-    return RowRegistered(
-        requirement, item, digest_of((requirement, item, *parts)), *parts
-    )
+    return RowRegistered(requirement, item, digest_of((requirement, item, *parts)), *parts)
 
 
 def rows_of_rule(rule: Rule) -> tuple[RowSpec, ...]:

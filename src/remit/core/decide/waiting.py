@@ -152,9 +152,7 @@ def _refresh_group(draft: Draft, waiter: str, parent: str) -> None:
     item = draft.item(waiter)
     for d in item.dependencies if item else ():
         if d.kind is DependencyKind.WAITS_FOR and d.via == parent and d.state is EdgeState.UNMET:
-            settled = e.DependencySettled(
-                d.target, d.kind, EdgeState.MET, d.via, d.inner, d.target
-            )
+            settled = e.DependencySettled(d.target, d.kind, EdgeState.MET, d.via, d.inner, d.target)
             draft.emit("item", waiter, settled)
 
 
@@ -181,9 +179,7 @@ def _remove(draft: Draft, cmd: c.RemoveDependency) -> Refused | None:
         return item
     named = (cmd.target, f"?{cmd.target}")
     edges = [
-        d
-        for d in item.dependencies
-        if d.target in named and (not cmd.kind or d.kind == cmd.kind)
+        d for d in item.dependencies if d.target in named and (not cmd.kind or d.kind == cmd.kind)
     ]
     if not edges:
         return Refused(

@@ -177,9 +177,7 @@ def _row_registered(get: Get, rec: Recorded, ev: e.RowRegistered, out: Out) -> N
 def _import_started(get: Get, rec: Recorded, ev: e.ImportStarted, out: Out) -> None:
     first(get, rec, "import")
     _numbered(get, rec, out, "import")
-    out["import", rec.entity] = ImportRun(
-        rec.entity, 1, ev.format, ev.goal, ev.digest, True
-    )
+    out["import", rec.entity] = ImportRun(rec.entity, 1, ev.format, ev.goal, ev.digest, True)
 
 
 def _row_quarantined(get: Get, rec: Recorded, ev: e.RowQuarantined, out: Out) -> None:

@@ -108,16 +108,26 @@ def _imported(get: Get, rec: Recorded, ev: e.ItemImported, out: Out) -> None:
         ev.tenant,
         ev.alias,
         plan,
-        "" if ev.closed else gates.IMPORT_OPEN,
+        ev.gate,
         *_BLANK,
         source,
         rec.at,
         rec.at,
     )
     outcome = Outcome(ev.outcome) if ev.closed else None
-    item = changed(item, outcome=outcome, links=ev.links)
+    edges = _dependencies(ev.edges)
+    item = changed(item, outcome=outcome, links=ev.links, dependencies=edges, unmet=unmet_of(edges))
     out["item", rec.stream] = item
     add(get, out, "count", status, 1)
+
+
+def _dependencies(
+    edges: Iterable[tuple[str, str, str, str, bool]],
+) -> tuple[Dependency, ...]:
+    return tuple(
+        Dependency(target, DependencyKind(kind), EdgeState(state), via, inner)
+        for target, kind, state, via, inner in edges
+    )
 
 
 def _keep(get: Get, rec: Recorded, out: Out, item: Item, **new: Any) -> None:
@@ -191,10 +201,7 @@ def _edges(get: Get, rec: Recorded, out: Out, item: Item, edges: Iterable[Depend
 
 def _dependencies_set(get: Get, rec: Recorded, ev: e.DependenciesSet, out: Out) -> None:
     item = item_of(get, rec)
-    edges = tuple(
-        Dependency(target, DependencyKind(kind), EdgeState(state), via, inner)
-        for target, kind, state, via, inner in ev.edges
-    )
+    edges = _dependencies(ev.edges)
     _keep(get, rec, out, item, dependencies=edges, unmet=unmet_of(edges))
 
 

@@ -32,8 +32,12 @@ def read(get: Get, out: Out, kind: str, name: str) -> Any:
 
 def add(get: Get, out: Out, kind: str, name: str, by: int) -> int:
     """Change a counter, absent meaning zero, and return its new value."""
-    value: int = (read(get, out, kind, name) or 0) + by
-    out[kind, name] = value
+    key = (kind, name)
+    value = out.get(key)
+    if value is None:
+        value = get(kind, name) or 0
+    value += by  # type: ignore[operator]  # counters are integers
+    out[key] = value
     return value
 
 

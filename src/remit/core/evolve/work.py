@@ -139,9 +139,7 @@ def _after_lease(rec: Recorded, ev: Any, item: Item) -> dict[str, Any]:
 def _completed(get: Get, rec: Recorded, ev: e.CompletionReported, out: Out) -> None:
     item = item_of(get, rec)
     _same_lease(rec, item, ev.lease.id)
-    work = Work(
-        ev.lease.id, ev.branch, ev.base, ev.head, ev.tree, rec.seq, "", 0, "", "", 0, ""
-    )
+    work = Work(ev.lease.id, ev.branch, ev.base, ev.head, ev.tree, rec.seq, "", 0, "", "", 0, "")
     _moved(get, rec, ev, out, item, work=work)
 
 
@@ -158,9 +156,7 @@ def _approved(get: Get, rec: Recorded, ev: e.ReviewApproved, out: Out) -> None:
         raise FoldError(rec, f"{rec.actor} held a lease on {item.id} and approved it (INV-16)")
     if ev.head != work.head:
         raise FoldError(rec, "approved another head than the one that was handed in")
-    _moved(
-        get, rec, ev, out, item, work=changed(work, reviewer=rec.actor, review_seq=rec.seq)
-    )
+    _moved(get, rec, ev, out, item, work=changed(work, reviewer=rec.actor, review_seq=rec.seq))
 
 
 def _reopened(get: Get, rec: Recorded, ev: e.ItemReopened, out: Out) -> None:

@@ -262,7 +262,7 @@ def goal(tx: ReadTx, name: str) -> dict[str, Any] | None:
 
 def rows(tx: ReadTx, item: Item) -> list[dict[str, Any]]:
     """The verification rows of an item as registered, each with its newest result."""
-    facts = [f for f in tx.load([("row", n) for n in item.plan.rows]).values()]
+    facts = list(tx.load([("row", n) for n in item.plan.rows]).values())
     events = tx.at_seq([f.seq for f in facts if isinstance(f, Row)])
     results = {r.row: r for r in item.results}
     found = []

@@ -23,7 +23,17 @@ from remit.ports import ReadTx
 from remit.service.reading import rendering
 from remit.service.reading.items import _one, goal, requirements, rows
 
-STAGES = ("goal", "requirement", "dependencies", "rows", "item", "lease", "review", "ship", "verify")
+STAGES = (
+    "goal",
+    "requirement",
+    "dependencies",
+    "rows",
+    "item",
+    "lease",
+    "review",
+    "ship",
+    "verify",
+)
 
 
 def trace(tx: ReadTx, name: str) -> dict[str, Any] | Refused:

@@ -58,6 +58,10 @@ class MemoryRead:
         """Edges of unfinished items that are judged by this item."""
         return [_edge(cell) for cell in sorted(self._state.edges.get(via, ()))][:limit]
 
+    def awaited(self, vias: Iterable[str]) -> set[str]:
+        """Which of these any unfinished item waits on."""
+        return {via for via in vias if self._state.edges.get(via)}
+
     def waiting(self, via: str, kind: str, state: str, limit: int) -> list[Edge]:
         """Like ``dependents``, only edges of this kind whose state is another one."""
         cells = sorted(self._state.edges.get(via, ()))

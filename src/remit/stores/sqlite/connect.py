@@ -11,6 +11,7 @@ survive a power cut (INV-22): in WAL mode with NORMAL, acknowledged commits are 
 from __future__ import annotations
 
 import os
+import stat
 from pathlib import Path
 from typing import Final
 
@@ -44,12 +45,27 @@ PRAGMA mmap_size = 0;
 PRAGMA cache_size = -16000;
 """
 
+_READING: Final = """
+PRAGMA query_only = ON;
+PRAGMA trusted_schema = OFF;
+PRAGMA cell_size_check = ON;
+PRAGMA mmap_size = 0;
+PRAGMA cache_size = -16000;
+"""
+
 
 def inspect(path: Path) -> None:
     """Raise a typed error unless the file has the header of a ledger."""
     subject = f"cannot open {path}"
     details = {"path": str(path)}
     try:
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise StoreUnavailable(
+                f"{subject}: it is a folder or a device, expected a file",
+                "name the ledger's file",
+                details,
+                code=Code.STORE_REFUSED,
+            )
         with path.open("rb") as file:
             header = file.read(100)
     except FileNotFoundError:
@@ -58,13 +74,6 @@ def inspect(path: Path) -> None:
             "make one with 'remit init', or name another with --ledger",
             details,
             code=Code.LEDGER_MISSING,
-        ) from None
-    except IsADirectoryError:
-        raise StoreUnavailable(
-            f"{subject}: it is a folder, expected a file",
-            "name the ledger's file",
-            details,
-            code=Code.STORE_REFUSED,
         ) from None
     except OSError as error:
         raise StoreUnavailable(
@@ -102,12 +111,11 @@ def connect(path: Path, *, readonly: bool = False, create: bool = False) -> apsw
         connection.set_busy_timeout(2000)
         connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
         connection.config(apsw.SQLITE_DBCONFIG_DQS_DML, 0)
+        settings = _READING if readonly else _SETTINGS
         if create:
-            connection.execute(f"PRAGMA page_size = {PAGE_SIZE}")
-        connection.execute("PRAGMA query_only = ON" if readonly else _SETTINGS)
-        if readonly:
-            connection.execute("PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;")
-            connection.execute("PRAGMA mmap_size = 0; PRAGMA cache_size = -16000;")
+            settings = f"PRAGMA page_size = {PAGE_SIZE}; {settings}"
+        for _ in connection.execute(settings):
+            pass  # a PRAGMA that answers holds back the ones after it until it is read
     except BaseException:
         connection.close()
         raise

@@ -121,6 +121,11 @@ SELECT dependent, target, kind, state FROM edge_rows
  WHERE ledger_id = ? AND via = ?
  ORDER BY kind, state, dependent, target LIMIT ?;
 
+-- name: awaited
+-- One look into the index for each name that was asked for.
+SELECT asked.value FROM json_each(?) AS asked
+ WHERE EXISTS (SELECT 1 FROM edge_rows WHERE ledger_id = ? AND via = asked.value);
+
 -- name: waiting
 -- The states that are looked for are given, since the index finds equals and not others.
 SELECT dependent, target, kind, state FROM edge_rows
@@ -186,7 +191,7 @@ SELECT i.id, i.number, cast(i.state AS TEXT) ->> '$.alias',
        cast(i.state AS TEXT) ->> '$.title',
        (SELECT data FROM blobs AS b
          WHERE b.ledger_id = i.ledger_id
-           AND b.digest = unhex(cast(i.state AS TEXT) ->> '$.text'))
+           AND b.digest = i.text_digest)
   FROM item_rows AS i
  WHERE i.ledger_id = ? AND i.id IN (SELECT value FROM json_each(?));
 
@@ -227,20 +232,21 @@ SELECT id FROM triage_rows WHERE ledger_id = ? AND open = 1 ORDER BY opened_seq,
 
 -- name: insert_item
 INSERT INTO item_rows (ledger_id, id, number, status, lane, rank, gate, hold_reason, lease_fence,
-                       lease_expires_at, lease_actor, unmet, version, state)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+                       lease_expires_at, lease_actor, text_digest, unmet, version, state)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: update_item
 -- Compare-and-set on the version that was loaded, as every update below.
 UPDATE item_rows
    SET status = ?, lane = ?, rank = ?, gate = ?, hold_reason = ?, lease_fence = ?,
-       lease_expires_at = ?, lease_actor = ?, unmet = ?, version = ?, state = ?
+       lease_expires_at = ?, lease_actor = ?, text_digest = ?, unmet = ?, version = ?,
+       state = ?
  WHERE ledger_id = ? AND id = ? AND number = ? AND version = ?;
 
 -- name: touch_item
 -- For a change that moves no indexed column: SQLite rewrites an index's entry whenever a column of
 -- it is named in SET, whether its value changes or not.
-UPDATE item_rows SET unmet = ?, version = ?, state = ?
+UPDATE item_rows SET text_digest = ?, unmet = ?, version = ?, state = ?
  WHERE ledger_id = ? AND id = ? AND number = ? AND version = ?;
 
 -- name: delete_item
@@ -303,7 +309,7 @@ DELETE FROM fact_rows
 
 -- name: all_items
 SELECT id, number, status, lane, rank, gate, hold_reason, lease_fence, lease_expires_at,
-       lease_actor, unmet, version, state
+       lease_actor, text_digest, unmet, version, state
   FROM item_rows WHERE ledger_id = ? ORDER BY id;
 
 -- name: all_edges

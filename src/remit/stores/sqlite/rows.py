@@ -45,7 +45,7 @@ def item_columns(item: Item) -> tuple[Any, ...]:
         None if lease is None else lease.fence,
         None if lease is None else lease.expires_at,
         None if lease is None else lease.actor,
-        item.unmet, item.version, encode_fact(item),
+        bytes.fromhex(item.text) or None, item.unmet, item.version, encode_fact(item),
     )  # fmt: skip
 
 

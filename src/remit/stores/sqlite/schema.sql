@@ -118,6 +118,7 @@ BEGIN
 END;
 
 -- Work items. `state` is the whole fact; the columns beside it are what queries select and order by.
+-- `text_digest` names the blob that holds text from outside.
 CREATE TABLE item_rows (
   ledger_id TEXT NOT NULL,
   id TEXT NOT NULL,
@@ -131,6 +132,7 @@ CREATE TABLE item_rows (
   lease_fence INTEGER CHECK (lease_fence > 0),
   lease_expires_at INTEGER CHECK (lease_expires_at > 0),
   lease_actor TEXT CHECK (lease_actor <> ''),
+  text_digest BLOB CHECK (length(text_digest) = 32),
   unmet INTEGER NOT NULL CHECK (unmet >= 0),
   version INTEGER NOT NULL CHECK (version >= 1),
   state BLOB NOT NULL,
@@ -139,7 +141,7 @@ CREATE TABLE item_rows (
   CHECK ((lease_fence IS NULL) = (lease_expires_at IS NULL)),
   CHECK ((lease_fence IS NULL) = (lease_actor IS NULL)),
   CHECK (status <> 'ready' OR unmet = 0),
-  CHECK (status <> 'held' OR hold_reason <> '')
+  CHECK (status <> 'held' OR coalesce(hold_reason, '') <> '')
 ) STRICT;
 
 CREATE UNIQUE INDEX item_rows_by_number ON item_rows (ledger_id, number);
@@ -228,7 +230,7 @@ SELECT ledger_id, id, number,
        coalesce(nullif(state ->> '$.title', ''), (
          SELECT substr(cast(data AS TEXT), 1, instr(cast(data AS TEXT) || char(10), char(10)) - 1)
            FROM blobs
-          WHERE blobs.ledger_id = rows.ledger_id AND digest = unhex(state ->> '$.text'))) AS title,
+          WHERE blobs.ledger_id = rows.ledger_id AND digest = text_digest)) AS title,
        state ->> '$.priority' AS priority,
        state ->> '$.work_class' AS work_class,
        state ->> '$.tenant' AS tenant,
@@ -242,7 +244,7 @@ SELECT ledger_id, id, number,
        state ->> '$.changed_at' AS changed_at,
        version, state
   FROM (SELECT ledger_id, id, number, status, gate, hold_reason, lease_actor, lease_expires_at,
-               unmet, version, cast(state AS TEXT) AS state
+               text_digest, unmet, version, cast(state AS TEXT) AS state
           FROM item_rows) AS rows;
 
 CREATE VIEW leases AS

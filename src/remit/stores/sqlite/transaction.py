@@ -50,7 +50,7 @@ _NAMES: Final = {
 _SQL: Final = {
     name: q(name)
     for name in (
-        "state", "small", "load_fact", "load_facts", "ready", "dependents", "waiting", "unmet_of", "children", "lanes",
+        "state", "small", "load_fact", "load_facts", "ready", "dependents", "awaited", "waiting", "unmet_of", "children", "lanes",
         "due", "leased_before", "gated", "find_items", "find_aliases", "find_triage", "find_facts",
         "name_facts", "triage", "triage_open", "stream", "events", "event", "command", "blob",
         "append", "put_blob", "erase_blob", "keep_clock", "stored_blobs", "stream_version",
@@ -138,6 +138,11 @@ class SqliteRead:
         """Edges of unfinished items that are judged by this item."""
         rows = self._run(_SQL["dependents"], (self._ledger_id, via, limit))
         return [Edge(*row) for row in rows]
+
+    def awaited(self, vias: Iterable[str]) -> set[str]:
+        """Which of these any unfinished item waits on."""
+        rows = self._run(_SQL["awaited"], (_list(vias), self._ledger_id))
+        return {row[0] for row in rows}
 
     def waiting(self, via: str, kind: str, state: str, limit: int) -> list[Edge]:
         """Like ``dependents``, only edges of this kind whose state is another one."""

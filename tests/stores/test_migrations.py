@@ -1,0 +1,112 @@
+"""Migrations add up to schema.sql, and views show what auditors ask for."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import apsw
+import pytest
+
+from remit.core.status import Status
+from remit.stores.sqlite import connect
+from remit.stores.sqlite.store import SqliteStore
+from tests.contract.builders import blob, item, put, triage
+
+SCHEMA = Path(connect.__file__).with_name("schema.sql").read_text("utf-8")
+
+
+def objects(connection: apsw.Connection) -> dict[str, str]:
+    rows = connection.execute("SELECT type || ' ' || name, coalesce(sql, '') FROM sqlite_schema")
+    return {name: re.sub(r"\s+", " ", sql) for name, sql in rows}
+
+
+def test_the_schema_is_the_sum_of_the_migrations() -> None:
+    today, summed = apsw.Connection(":memory:"), apsw.Connection(":memory:")
+    today.execute(SCHEMA)
+    connect.migrate(summed)
+    assert objects(today) == objects(summed)
+    assert next(summed.execute("PRAGMA user_version"))[0] == connect.SCHEMA_VERSION
+    summed.execute("CREATE TABLE extra (a)")
+    assert objects(today) != objects(summed)
+
+
+def test_migrations_are_numbered_without_a_gap() -> None:
+    numbers = [int(file.name[:4]) for file in connect.MIGRATIONS]
+    assert numbers == list(range(1, len(numbers) + 1))
+
+
+def test_a_migration_runs_once(path: Path, store: SqliteStore) -> None:
+    connection = connect.connect(path)
+    before = objects(connection)
+    connect.migrate(connection)
+    assert objects(connection) == before
+    connection.close()
+
+
+def test_an_older_ledger_is_migrated_when_it_is_opened(
+    path: Path, store: SqliteStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from remit.stores.sqlite.store import open_store
+
+    store.close()
+    step = tmp_path / "0002_more.sql"
+    step.write_text("CREATE TABLE more (a TEXT) STRICT;")
+    monkeypatch.setattr(connect, "MIGRATIONS", (*connect.MIGRATIONS, step))
+    monkeypatch.setattr(connect, "SCHEMA_VERSION", connect.SCHEMA_VERSION + 1)
+    open_store(path).close()
+    with closing(sqlite3.connect(path)) as raw:
+        assert raw.execute("PRAGMA user_version").fetchone()[0] == connect.SCHEMA_VERSION
+        assert raw.execute("SELECT count(*) FROM more").fetchone()[0] == 0
+
+
+def test_views_have_plain_names_and_readable_columns(
+    store: SqliteStore, raw: sqlite3.Connection
+) -> None:
+    raw.row_factory = sqlite3.Row
+    text = blob(b"Imported title\nbody")
+    with store.write() as tx:
+        tx.put_blobs([text])
+    put(
+        store,
+        [
+            item(1, Status.LEASED),
+            item(2, Status.HELD),
+            item(3, title="", text=text.digest.hex()),
+        ],
+    )
+    put(store, {("triage", "TR-1"): triage(1, open_=True, seq=1)})
+
+    def rows(view: str) -> list[dict[str, object]]:
+        return [dict(row) for row in raw.execute(f"SELECT * FROM {view}")]
+
+    items = {row["id"]: row for row in rows("items")}
+    assert [items[i]["title"] for i in ("W-1", "W-3")] == ["title 1", "Imported title"]
+    assert items["W-2"]["status"] == "held"
+    assert items["W-1"]["priority"] == 2
+    (lease,) = rows("leases")
+    assert (lease["id"], lease["item"], lease["actor"], lease["fence"]) == ("L-1.1", "W-1", "bob", 1)
+    (hold,) = rows("holds")
+    assert (hold["item"], hold["reason"], hold["owner"]) == ("W-2", "WAITING", "admission")
+    (record,) = rows("triage")
+    assert (record["id"], record["open"], record["kind"]) == ("TR-1", 1, "ambiguity")
+    assert rows("effects") == [] == rows("runs")
+    columns = [c[1] for c in raw.execute("PRAGMA table_info(events)")]
+    assert columns == [
+        "ledger_id", "seq", "stream", "stream_version", "type", "actor", "assurance", "created_at",
+        "payload", "digest", "command_id", "command_digest", "trace_context", "conversation_ref",
+    ]  # fmt: skip
+
+
+def test_settings_that_durability_rests_on(store: SqliteStore) -> None:
+    connection = connect.connect(store.path)
+    wanted = {
+        "journal_mode": "wal", "synchronous": 2, "foreign_keys": 1, "trusted_schema": 0,
+        "cell_size_check": 1, "mmap_size": 0, "application_id": connect.APPLICATION_ID,
+        "page_size": connect.PAGE_SIZE, "user_version": connect.SCHEMA_VERSION,
+    }  # fmt: skip
+    found = {name: next(iter(connection.execute(f"PRAGMA {name}")), (0,))[0] for name in wanted}
+    connection.close()
+    assert found == wanted
