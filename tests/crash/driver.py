@@ -2,7 +2,8 @@
 
 A process of its own without threads, so that it may fork: each victim is a fork that opens the
 ledger anew, begins the call, and dies by SIGKILL. It reads one JSON request a line,
-``[call, random kills, seed]``, and answers each with ``{"points", "killed", "faults"}``.
+``[call, random kills, seed, forgetful]``, and answers each with ``{"points", "killed", "faults"}``.
+A forgetful driver's store knows no command id, so that a call is done twice and must be found out.
 """
 
 from __future__ import annotations
@@ -16,17 +17,19 @@ import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, Final
 
 import msgspec
-
-import remit.service.importing
-from remit.wiring import Ledger
 from tests.crash.stage import AGAIN, CALLS, WITHOUT_ID, Place, build, happened
 from tests.ground.gitlab import settle
 from tests.ground.ledgers import all_items, each_event, faults_of, opened
+
+import remit.service.importing
+from remit.core.events import Recorded
+from remit.stores.sqlite.transaction import SqliteRead
+from remit.wiring import Ledger
 
 MOST_POINTS: Final = 600
 """Most steps of one call that are tried."""
@@ -134,7 +137,7 @@ class Driver:
         if name not in (*WITHOUT_ID, "adopt") and set(before) != {left == expected}:
             faults.append(f"repeated said {before}, the crash left {left == expected}")
         faults += [
-            f"{what}: found {_first(found[what], expected[what])}"
+            _first(found[what], expected[what], what)
             for what in expected
             if found[what] != expected[what]
         ]
@@ -146,6 +149,12 @@ class Driver:
             faults += [] if state(copy) == expected else ["the copy holds another state"]
             faults += faults_of(copy)
             copy.close()
+        if name == "adopt":
+            restored = opened(place.folder, "restored.db")
+            kinds = [kind for _, kind, _, _ in state(restored)["events"]]
+            faults += [] if kinds.count("EpochAdopted") == 1 else ["adopted more than once"]
+            faults += faults_of(restored)
+            restored.close()
         return faults
 
     def run(self, name: str, kills: int, seed: int) -> dict[str, Any]:
@@ -187,14 +196,25 @@ class Driver:
         return {"points": point, "killed": killed, "faults": faults[:20]}
 
 
-def _first(found: Any, expected: Any) -> str:
+def _first(found: Any, expected: Any, where: str = "") -> str:
     """Where two states differ first."""
-    if isinstance(found, list) and isinstance(expected, list):
-        for one, other in zip(found, expected, strict=False):
+    if isinstance(found, dict) and isinstance(expected, dict):
+        for name in found.keys() | expected.keys():
+            if found.get(name) != expected.get(name):
+                return _first(found.get(name), expected.get(name), f"{where}.{name}")
+    if isinstance(found, list) and isinstance(expected, list) and len(found) == len(expected):
+        for i, (one, other) in enumerate(zip(found, expected, strict=True)):
             if one != other:
-                return f"{one} instead of {other}"
-        return f"{len(found)} instead of {len(expected)}"
-    return f"{found} instead of {expected}"
+                return _first(one, other, f"{where}[{i}]")
+    if isinstance(found, list) and isinstance(expected, list):
+        more = [one for one in found if one not in expected]
+        less = [one for one in expected if one not in found]
+        return f"{where}: {len(found)} instead of {len(expected)}: {more[:5]} for {less[:5]}"
+    return f"{where}: {found} instead of {expected}"
+
+
+def _nothing(_tx: SqliteRead, _ids: Iterable[str]) -> dict[str, list[Recorded]]:
+    return {}
 
 
 def main() -> None:
@@ -204,8 +224,16 @@ def main() -> None:
         driver = Driver(Path(room))
         print(json.dumps(AGAIN), flush=True)
         for line in sys.stdin:
-            name, kills, seed = json.loads(line)
-            print(json.dumps(driver.run(name, kills, seed)), flush=True)
+            name, kills, seed, forgetful = json.loads(line)
+            remembers = SqliteRead.commands
+            if forgetful:
+                SqliteRead.commands = _nothing  # type: ignore[method-assign, assignment]  # the injected fault
+            try:
+                found = driver.run(name, kills, seed)
+            except AssertionError as error:
+                found = {"points": 0, "killed": 0, "faults": [str(error)]}
+            SqliteRead.commands = remembers  # type: ignore[method-assign]  # and back
+            print(json.dumps(found), flush=True)
 
 
 if __name__ == "__main__":

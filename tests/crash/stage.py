@@ -12,7 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from tests.contract.builders import Hands
+from tests.ground import gitlab
+from tests.ground.ledgers import AGENTS, BASE, HEAD, HUMAN, REVIEWER, done, row
+
 from remit.core import commands as c
+from remit.core.events import EpochAdopted
 from remit.core.refusals import Code, Refused
 from remit.exchange.beads_backlog import BeadsBacklog
 from remit.ports import RemitError
@@ -22,9 +27,6 @@ from remit.service.operations import item_of, lease_of
 from remit.stores.sqlite.copies import backup, restore
 from remit.stores.sqlite.store import SqliteStore, create_store, open_store
 from remit.wiring import Ledger
-from tests.contract.builders import Hands
-from tests.ground import gitlab
-from tests.ground.ledgers import AGENTS, BASE, HEAD, HUMAN, REVIEWER, done, row
 
 AGAIN: Final = "again"
 LONG: Final = "a long report\n" * 600
@@ -164,7 +166,13 @@ def _backup(ledger: Ledger, place: Place) -> Any:
 def _adopt(ledger: Ledger, place: Place) -> Any:
     restored = open_store(place.folder / "restored.db", readings=Hands())
     restored.pause = ledger.store.pause  # type: ignore[attr-defined]  # of the SQLite store
-    call = Call(c.AdoptEpoch(0, "restored"), HUMAN, command_id=AGAIN)
+    with restored.read() as tx:
+        before = tx.commands([AGAIN]).get(AGAIN)
+    above = restored.epoch_known()
+    if before:
+        assert isinstance(before[0].event, EpochAdopted)
+        above = before[0].event.epoch - 1
+    call = Call(c.AdoptEpoch(above, "restored"), HUMAN, command_id=AGAIN)
     answer = Engine(restored).run([call], adopting=True)[0]
     restored.close()
     return answer
@@ -245,9 +253,7 @@ CALLS: Final[dict[str, Act]] = {
     "close": _ops(HUMAN, "close", lambda f: c.CloseItem(f["other"], "cancelled", c.Text("not"))),
     "edit": _ops(HUMAN, "revise", lambda f: c.ReviseItem(f["draft"], title="x", rows=(row(),))),
     "note": _ops(HUMAN, "note", lambda f: c.AddNote(f["draft"], c.Text(LONG))),
-    "dep add": _ops(
-        HUMAN, "add_dependency", lambda f: c.AddDependency(f["ready"], f["draft"])
-    ),
+    "dep add": _ops(HUMAN, "add_dependency", lambda f: c.AddDependency(f["ready"], f["draft"])),
     "rule accept": _ops(HUMAN, "run", lambda _: c.AcceptRule("default", "", "good")),
     "actor add": _ops(HUMAN, "enrol", lambda _: c.EnrolActor("zoe", "agent")),
     "actor revoke": _ops(HUMAN, "revoke", lambda _: c.RevokeActor("dot", "gone")),

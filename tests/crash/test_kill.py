@@ -6,8 +6,7 @@ import json
 from collections.abc import Iterator
 
 import pytest
-
-from tests.crash.stage import AGAIN, CALLS
+from tests.crash.stage import AGAIN, CALLS, WITHOUT_ID
 from tests.ground.children import Child
 
 
@@ -21,7 +20,7 @@ def driver() -> Iterator[Child]:
 
 
 def _killed(driver: Child, name: str, kills: int, seed: int) -> None:
-    driver.send(json.dumps([name, kills, seed]) + "\n")
+    driver.send(json.dumps([name, kills, seed, False]) + "\n")
     found = driver.line()
     print(f"{name}: {found['points']} steps, {found['killed']} of {kills} at random, seed {seed}")
     assert found["faults"] == []
@@ -30,7 +29,7 @@ def _killed(driver: Child, name: str, kills: int, seed: int) -> None:
 
 @pytest.mark.parametrize("name", sorted(CALLS))
 def test_a_call_killed_and_repeated_is_done_once(driver: Child, name: str) -> None:
-    _killed(driver, name, 2, 1)
+    _killed(driver, name, 10 if name in WITHOUT_ID else 2, 1)
 
 
 @pytest.mark.torture
@@ -38,3 +37,9 @@ def test_a_call_killed_and_repeated_is_done_once(driver: Child, name: str) -> No
 @pytest.mark.parametrize("name", sorted(CALLS))
 def test_a_call_killed_at_many_random_moments_is_done_once(driver: Child, name: str) -> None:
     _killed(driver, name, 200, 2)
+
+
+@pytest.mark.parametrize("name", ["create", "lease next", "progress", "ship"])
+def test_a_ledger_that_forgets_command_ids_is_found_out(driver: Child, name: str) -> None:
+    driver.send(json.dumps([name, 0, 1, True]) + "\n")
+    assert driver.line()["faults"]
