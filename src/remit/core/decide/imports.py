@@ -18,13 +18,13 @@ from remit.core import item_events as e
 from remit.core.admission import ADMISSION, dead_edge
 from remit.core.decide.asking import bad, find
 from remit.core.decide.items import draft_goal, finish
-from remit.core.decide.waiting import add_child, announce_child, children_of, enclose
+from remit.core.decide.waiting import adopt
 from remit.core.dependencies import MAX_DEPENDENCIES, unresolved
 from remit.core.events import ImportClosed, ImportStarted, RequirementDrafted, RowQuarantined
 from remit.core.facts import DependencyKind, EdgeState, ImportRun, Item, Rule
 from remit.core.ids import is_alias
 from remit.core.refusals import Code, Refused
-from remit.core.settlement import is_inner, judge, resolve_alias, review
+from remit.core.settlement import enclose, is_inner, judge, regroup, resolve_alias, review
 from remit.core.status import Outcome, Status
 from remit.core.triage import TriageKind, put_aside
 from remit.core.view import Draft
@@ -147,9 +147,9 @@ def _again(draft: Draft, item: Item, cmd: c.ImportItem) -> Refused | None:
     own = (d for d in item.dependencies if d.kind is not DependencyKind.WAITS_FOR_CHILD)
     if {(d.target, d.kind.value) for d in own} != {(edge[0], edge[1]) for edge in edges}:
         draft.emit("item", item.id, e.DependenciesSet(edges))
-        for edge in edges:
-            if edge[1] == DependencyKind.PARENT:
-                enclose(draft, edge[3])
+        for d in item.dependencies:
+            if d.kind is DependencyKind.PARENT and not d.via.startswith("?"):
+                adopt(draft, item.id, d.via, left=True)
     _linked(draft, item.id, cmd.cycle)
     return None
 
@@ -175,13 +175,9 @@ def _linked(draft: Draft, name: str, cycle: tuple[str, ...]) -> None:
     """What a row's edges lead to at once: children to wait for, waiters to tell, dead ends."""
     item = draft.item(name)
     for edge in item.dependencies if item is not None else ():
-        if edge.target.startswith("?"):
-            continue
-        if edge.kind is DependencyKind.WAITS_FOR:
-            for child in children_of(draft, edge.via):
-                add_child(draft, name, child)
-        if edge.kind is DependencyKind.PARENT:
-            announce_child(draft, edge.via, name)
+        if edge.kind is DependencyKind.PARENT and edge.via[0] != "?" and edge.via != name:
+            adopt(draft, name, edge.via)
+    regroup(draft, name)
     _deadlocked(draft, name, cycle)
     item = draft.item(name)
     if item is not None and (item.status is not Status.DRAFT or dead_edge(item)):

@@ -60,7 +60,7 @@ def _grant(draft: Draft, cmd: c.GrantLease) -> Refused | None:
     refused = moving(item, "T03", Status.LEASED)
     if refused is not None:
         return refused
-    if item.unmet:
+    if item.unmet or _spent(draft, item):
         return _not_ready(item)
     number = item.attempt + 1
     epoch = draft.ledger.epoch
@@ -85,6 +85,11 @@ def _grant(draft: Draft, cmd: c.GrantLease) -> Refused | None:
     )
     draft.emit("item", item.id, event)
     return None
+
+
+def _spent(draft: Draft, item: Item) -> bool:
+    """Whether its attempts are used up: so after a bound was lowered, until a recheck (INV-10)."""
+    return item.counted >= draft.policy.attempts
 
 
 def _acquired(draft: Draft, item: Item) -> tuple[Check, ...]:
@@ -187,16 +192,17 @@ def _lanes(draft: Draft, cmd: c.GrantLease) -> list[Lane]:
 def _head(draft: Draft, lane: Lane) -> Item | None:
     """The lane's first ready item: from the loaded window, or one that became ready since."""
     best: Item | None = None
-    for name in draft.view.fresh.get(lane.id, ()):
+    fresh = draft.view.fresh.get(lane.id, ())
+    for name in fresh:
         item = draft.item(name)
-        if item is None or item.status is not Status.READY:
+        if item is None or item.status is not Status.READY or _spent(draft, item):
             continue
         if best is None or (item.rank, item.number) < (best.rank, best.number):
             best = item
     window = draft.query("ready?", lane.id)
     for name in window.ids[draft.view.heads.get(lane.id, 0) :]:
         item = draft.item(name)
-        if item is None or item.status is not Status.READY:
+        if item is None or item.status is not Status.READY or name in fresh or _spent(draft, item):
             continue
         first = best is None or (item.rank, item.number) < (best.rank, best.number)
         return item if first else best
@@ -244,6 +250,9 @@ def _release(draft: Draft, cmd: c.ReleaseLease) -> Refused | None:
     lease = fenced(draft, item, cmd.fence, "release", late)
     if isinstance(lease, Refused):
         return lease
+    returned = not item.reported
+    if not returned and _poisoned(draft, item, lease):
+        return None
     status, reason, trigger, _ = requeue(draft, item)
     event = e.LeaseReleased(
         "T04",
@@ -251,7 +260,7 @@ def _release(draft: Draft, cmd: c.ReleaseLease) -> Refused | None:
         status,
         lease,
         cmd.reason[:500],
-        not item.reported,
+        returned,
         reason,
         trigger,
     )
@@ -259,20 +268,27 @@ def _release(draft: Draft, cmd: c.ReleaseLease) -> Refused | None:
     return None
 
 
+def _poisoned(draft: Draft, item: Item, lease: Lease) -> bool:
+    """T10 ``poison`` where a lease ends without a result and no attempt is left (INV-10)."""
+    if not _spent(draft, item):
+        return False
+    put_aside(
+        draft,
+        item,
+        TriageKind.POISON,
+        evidence=(f"attempts:{item.counted}", lease.id),
+        reason=f"{item.counted} attempts ended without a result",
+        by=QUEUE,
+    )
+    return True
+
+
 def _expire(draft: Draft, cmd: c.ExpireLease) -> Refused | None:
     """T04 by time, or T10 ``poison`` once the attempts are used up (INV-10)."""
     item = draft.item(cmd.item)
     if item is None or item.lease is None or not expired(draft, item.lease):
         return None
-    if item.counted >= draft.policy.attempts:
-        put_aside(
-            draft,
-            item,
-            TriageKind.POISON,
-            evidence=(f"attempts:{item.counted}", item.lease.id),
-            reason=f"{item.counted} attempts ended without a result",
-            by=QUEUE,
-        )
+    if _poisoned(draft, item, item.lease):
         return None
     status, reason, trigger, _ = requeue(draft, item)
     event = e.LeaseExpired("T04", item.status, status, item.lease, reason, trigger)
