@@ -19,7 +19,8 @@ from remit.core.refusals import Code, Refused
 from remit.ports import RemitError, Store
 
 if TYPE_CHECKING:
-    from remit.ports import Backlog, ReadTx
+    from remit.ports import ReadTx
+    from remit.ports.outside import Backlog
     from remit.service.delivery import Delivery
     from remit.service.operations import Operations
     from remit.stores.sqlite.copies import Copied

@@ -25,7 +25,8 @@ from remit.core.item_events import CompletionReported, ShipObserved, Verificatio
 from remit.core.refusals import Code, Refused
 from remit.core.rows import Control, RowKind, RowSpec, Verdict
 from remit.core.status import Status
-from remit.ports import Blob, ReadTx, Repository, Verifier
+from remit.ports import Blob, ReadTx
+from remit.ports.outside import Repository, Verifier
 from remit.service.answered import answer_under, event_under
 from remit.service.engine import Answer, Call, Done
 from remit.service.operations import Operations
