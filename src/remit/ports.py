@@ -15,20 +15,22 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from remit.core.backlog import ImportedRow, UnfitRow
-from remit.core.events import Recorded
-from remit.core.facts import Fact, Key
-from remit.core.gitfacts import (
-    CloneMade,
-    MainObservation,
-    RepositoryRefusal,
-    ShipObservation,
-    Takeover,
-)
 from remit.core.refusals import Code
-from remit.core.rows import RowResult, RowSpec
+
+if TYPE_CHECKING:  # a cold read loads this module, and none of these
+    from remit.core.backlog import ImportedRow, UnfitRow
+    from remit.core.events import Recorded
+    from remit.core.facts import Fact, Key
+    from remit.core.gitfacts import (
+        CloneMade,
+        MainObservation,
+        RepositoryRefusal,
+        ShipObservation,
+        Takeover,
+    )
+    from remit.core.rows import RowResult, RowSpec
 
 T = TypeVar("T")
 
@@ -320,7 +322,11 @@ class Store(Protocol):
 
     ledger_id: str
     url: str
-    codec: Codec
+
+    @property
+    def codec(self) -> Codec:
+        """What verification needs of the event format."""
+        ...
 
     def read(self) -> AbstractContextManager[ReadTx]:
         """A short snapshot that never blocks the writer."""

@@ -12,42 +12,25 @@ import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from remit.core import commands as c
 from remit.core.checks import Check, Result
 from remit.core.decide.ledger import VERIFIER
-from remit.core.events import RowRegistered
+from remit.core.events import Event, RowRegistered
 from remit.core.facts import Item, Lease, Row, Work
 from remit.core.gitfacts import RepositoryCode, RepositoryRefusal
 from remit.core.ids import EPOCH_SHIFT, attempt_id
-from remit.core.item_events import CompletionReported
+from remit.core.item_events import CompletionReported, ShipObserved, VerificationRecorded
 from remit.core.refusals import Code, Refused
 from remit.core.rows import Control, RowKind, RowSpec, Verdict
 from remit.core.status import Status
 from remit.ports import Blob, ReadTx, Repository, Verifier
 from remit.service.engine import Answer, Call, Done
 from remit.service.operations import Operations
+from remit.service.outside import refused_by
 from remit.service.reading.items import exact
 from remit.service.texts import blob_of
-
-_CODES: Final = {
-    RepositoryCode.REMOTE_UNREACHABLE: Code.REMOTE_UNREACHABLE,
-    RepositoryCode.COMMIT_ABSENT: Code.COMMIT_ABSENT,
-    RepositoryCode.COMMIT_UNMERGED: Code.COMMIT_UNMERGED,
-    RepositoryCode.PATCH_DIFFERS: Code.COMMIT_MISMATCH,
-    RepositoryCode.SHALLOW_CLONE: Code.SHALLOW_CLONE,
-    RepositoryCode.MAIN_REWRITTEN: Code.MAIN_REWRITTEN,
-    RepositoryCode.BAD_SHA: Code.BAD_INPUT,
-    RepositoryCode.BAD_NAME: Code.BAD_INPUT,
-}
-
-
-def refused_by(found: RepositoryRefusal) -> Refused:
-    """A repository's refusal in the terms of the ledger."""
-    code = _CODES.get(found.code, Code.REPOSITORY_REFUSED)
-    details = {"repository_code": found.code.value, **found.details}
-    return Refused(code, found.message, found.hint, details)
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +153,9 @@ class Delivery:
         item = self._item(name)
         if isinstance(item, Refused):
             return item
+        before = self._before(command_id, item.id, ShipObserved, self.operations.caller.actor)
+        if before is not None:
+            return before
         work = _approved(item)
         if isinstance(work, Refused):
             return work
@@ -187,6 +173,19 @@ class Delivery:
             seen.patch_id,
         )
         return self.operations.run(ship, command_id=command_id)
+
+    def _before(self, command_id: str, item: str, kind: type[Event], actor: str) -> Done | None:
+        """What the same command led to before, so that it is not looked at or run again (INV-9).
+
+        Anything else under this command id is left for the engine to refuse.
+        """
+        if not command_id:
+            return None
+        with self.operations.store.read() as tx:
+            events = tx.commands([command_id]).get(command_id, [])
+        if any(isinstance(r.event, kind) and r.stream == item and r.actor == actor for r in events):
+            return Done(tuple(events), repeated=True)
+        return None
 
     def _observe(self, sha: str, work: Work, accept_rewrite: bool) -> Any:
         """Look from the last main observed before it landed; that may be the reviewed base."""
@@ -226,6 +225,9 @@ class Delivery:
             item = _load(tx, name)
             if isinstance(item, Refused):
                 return item
+            before = self._before(command_id, item.id, VerificationRecorded, VERIFIER)
+            if before is not None:
+                return before
             work = item.work
             if item.status is not Status.SHIPPED or work is None:
                 return Refused(
