@@ -223,7 +223,9 @@ class Delivery:
         Whoever calls it is recorded as the one who asked; the verifier is an actor of its own.
         """
         asked_by = self.operations.caller.actor
-        item = self._item(name)
+        with self.operations.store.read() as tx:
+            item = _load(tx, name)
+            rows = [] if isinstance(item, Refused) else _rows(tx, item)
         if isinstance(item, Refused):
             return item
         before = answer_under(
@@ -231,11 +233,6 @@ class Delivery:
         )
         if before is not None:
             return before
-        with self.operations.store.read() as tx:
-            item = _load(tx, item.id)
-            rows = [] if isinstance(item, Refused) else _rows(tx, item)
-        if isinstance(item, Refused):
-            return item
         work = _shipped(item)
         if isinstance(work, Refused):
             return work
