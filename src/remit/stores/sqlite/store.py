@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
+from urllib.parse import quote
 
 import apsw
 
@@ -53,7 +54,7 @@ class SqliteStore:
 
     def __init__(self, path: Path, ledger_id: str, clock: Clock, lock: WriterLock) -> None:
         self.ledger_id = ledger_id
-        self.url = f"sqlite://{path}"
+        self.url = f"sqlite://{quote(os.fsencode(path))}"
         self.path = path
         self.pause: Callable[[str], None] | None = None
         self._clock = clock
