@@ -129,9 +129,6 @@ def _again(draft: Draft, item: Item, cmd: c.ImportItem) -> Refused | None:
             f"compare both, then 'remit edit {item.id}' or a linked successor",
             {"item": item.id, "status": str(item.status)},
         )
-    if cmd.closed:
-        finish(draft, item, Outcome.IMPORTED, c.Text("closed in its source"))
-        return None
     event = e.ItemRevised(
         item.plan.brief_revision + 1,
         "",
@@ -143,6 +140,11 @@ def _again(draft: Draft, item: Item, cmd: c.ImportItem) -> Refused | None:
         cmd.digest,
     )
     draft.emit("item", item.id, event)
+    if cmd.closed:
+        revised = draft.item(item.id) or item
+        said = c.Text("closed in its source")
+        finish(draft, revised, Outcome.IMPORTED, said, satisfies=cmd.satisfies)
+        return None
     edges = _edges(draft, item.id, cmd)
     own = (d for d in item.dependencies if d.kind is not DependencyKind.WAITS_FOR_CHILD)
     if {(d.target, d.kind.value) for d in own} != {(edge[0], edge[1]) for edge in edges}:

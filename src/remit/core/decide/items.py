@@ -288,8 +288,19 @@ def fit_successor(draft: Draft, item: Item, successor: Item) -> Refused | None:
     )
 
 
-def finish(draft: Draft, item: Item, outcome: str, reason: c.Text, successor: str = "") -> None:
-    """T12, with every open record settled by it."""
+def finish(
+    draft: Draft,
+    item: Item,
+    outcome: str,
+    reason: c.Text,
+    successor: str = "",
+    *,
+    satisfies: bool = True,
+) -> None:
+    """T12, with every open record settled by it.
+
+    ``satisfies`` is False for a row that was deleted in its source: it never meets a dependency.
+    """
     owner = item.owner
     closed = e.ItemClosed(
         "T12",
@@ -300,7 +311,7 @@ def finish(draft: Draft, item: Item, outcome: str, reason: c.Text, successor: st
         reason.inline,
         reason.ref,
         successor,
-        satisfies=outcome == Outcome.IMPORTED,
+        satisfies=satisfies and outcome == Outcome.IMPORTED,
         resolved=item.triage,
     )
     draft.emit("item", item.id, closed)
