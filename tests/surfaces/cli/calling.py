@@ -66,7 +66,7 @@ class Cli:
         texts = []
         for stream in (out, err):
             stream.flush()
-            texts.append(stream.buffer.getvalue().decode())  # type: ignore[attr-defined]  # a BytesIO
+            texts.append(stream.buffer.getvalue().decode())
         return Ran(status, *texts)
 
     def text(self, *argv: str, status: int = 0, actor: str = "", cwd: Path | None = None) -> str:

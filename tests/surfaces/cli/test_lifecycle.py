@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from tests.surfaces.cli.calling import Cli, environment, git, process
 
 CHECK = "python3 -c 'import prog; assert prog.f() == 2'"
