@@ -30,7 +30,7 @@ from remit.core.commands import (
 )
 from remit.core.decide import Accepted, NeedMore, decide
 from remit.core.decide.leases import QUEUE
-from remit.core.events import EpochAdopted, Recorded
+from remit.core.events import BlobRedacted, EpochAdopted, Recorded
 from remit.core.facts import LEDGER, Ledger
 from remit.core.ids import EPOCH_SHIFT
 from remit.core.needs import needs
@@ -43,7 +43,10 @@ MOST: Final = 1_000
 """Most calls of one transaction; longer lists are split unless they are atomic."""
 
 ROUNDS: Final = 64
-"""Most times that a decision may ask for more facts."""
+"""Most times that a decision may ask for more facts, beside ``ROUNDS_A_CALL`` for each call of its
+list: a lease looks past every lane that calls before it have emptied."""
+
+ROUNDS_A_CALL: Final = 3
 
 SWEEP: Final = 100
 """Most overdue leases that one transaction records."""
@@ -269,12 +272,13 @@ class Batch:
         return Done(decision.events)
 
     def _decision(self, command: Command, ask: Ask) -> Accepted | Refused:
-        for _ in range(ROUNDS):
+        most = ROUNDS + ROUNDS_A_CALL * len(self.calls)
+        for _ in range(most):
             decision = decide(self.view, command, ask)
             if not isinstance(decision, NeedMore):
                 return decision
             self.loader.load(decision.keys)
-        raise AssertionError(f"{command!r} asked for more facts {ROUNDS} times")
+        raise AssertionError(f"{command!r} asked for more facts {most} times")
 
     def _notice(self, *, sweep: bool) -> None:
         if self.view.facts[LEDGER] is None:
@@ -329,6 +333,9 @@ class Batch:
         if self.blobs:
             self.tx.put_blobs(self.blobs)
         self.tx.append(self.events)
+        erased = [r.event.digest for r in self.events if isinstance(r.event, BlobRedacted)]
+        if erased:
+            self.tx.erase_blobs(erased)
         facts = self.view.facts
         changes = [
             Change(key, old, facts[key])
