@@ -171,6 +171,8 @@ class Work:
 class RowOutcome:
     """The newest result of one verification row, and the event that holds its evidence.
 
+    Where it gave no answer, the last answer at that commit stays before it in ``Item.results``.
+
     ``executed`` is how many checks ran; with none the row gave no answer at that commit.
     """
 

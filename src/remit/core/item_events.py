@@ -75,7 +75,10 @@ class ItemImported(Event):
 @event("item")
 @dataclass(frozen=True, slots=True)
 class ItemRevised(Event):
-    """A new revision of the brief while nobody works on it; earlier ones stay on the ledger."""
+    """A new revision of the brief while nobody works on it; earlier ones stay on the ledger.
+
+    With ``source_digest`` it comes from the item's source, and says how the source has it now.
+    """
 
     revision: int
     title: str
@@ -85,6 +88,8 @@ class ItemRevised(Event):
     scope: tuple[str, ...]
     artifacts: tuple[str, ...]
     source_digest: str
+    foreign_status: str
+    unconfirmed: bool
 
 
 @event("item")
@@ -428,4 +433,5 @@ class ItemClosed(Event):
     text_ref: str
     successor: str
     satisfies: bool
+    failed: bool
     resolved: tuple[str, ...]

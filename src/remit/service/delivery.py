@@ -12,42 +12,27 @@ import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from remit.core import commands as c
 from remit.core.checks import Check, Result
 from remit.core.decide.ledger import VERIFIER
 from remit.core.events import RowRegistered
 from remit.core.facts import Item, Lease, Row, Work
-from remit.core.gitfacts import RepositoryCode, RepositoryRefusal
+from remit.core.gitfacts import RepositoryCode, RepositoryRefusal, Takeover
 from remit.core.ids import EPOCH_SHIFT, attempt_id
-from remit.core.item_events import CompletionReported
+from remit.core.item_events import CompletionReported, ShipObserved, VerificationRecorded
 from remit.core.refusals import Code, Refused
 from remit.core.rows import Control, RowKind, RowSpec, Verdict
 from remit.core.status import Status
-from remit.ports import Blob, ReadTx, Repository, Verifier
+from remit.ports import Blob, ReadTx
+from remit.ports.outside import Repository, Verifier
+from remit.service.answered import answer_under, event_under
 from remit.service.engine import Answer, Call, Done
 from remit.service.operations import Operations
-from remit.service.reading.items import find
+from remit.service.outside import refused_by
+from remit.service.reading.items import exact
 from remit.service.texts import blob_of
-
-_CODES: Final = {
-    RepositoryCode.REMOTE_UNREACHABLE: Code.REMOTE_UNREACHABLE,
-    RepositoryCode.COMMIT_ABSENT: Code.COMMIT_ABSENT,
-    RepositoryCode.COMMIT_UNMERGED: Code.COMMIT_UNMERGED,
-    RepositoryCode.PATCH_DIFFERS: Code.COMMIT_MISMATCH,
-    RepositoryCode.SHALLOW_CLONE: Code.SHALLOW_CLONE,
-    RepositoryCode.MAIN_REWRITTEN: Code.MAIN_REWRITTEN,
-    RepositoryCode.BAD_SHA: Code.BAD_INPUT,
-    RepositoryCode.BAD_NAME: Code.BAD_INPUT,
-}
-
-
-def refused_by(found: RepositoryRefusal) -> Refused:
-    """A repository's refusal in the terms of the ledger."""
-    code = _CODES.get(found.code, Code.REPOSITORY_REFUSED)
-    details = {"repository_code": found.code.value, **found.details}
-    return Refused(code, found.message, found.hint, details)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,14 +99,14 @@ class Delivery:
         if isinstance(item, Refused):
             return item
         said: dict[str, Any] = {"branch": branch, "pr_url": pr_url, "text": c.Text(text)}
-        before = _answered(self.operations, command_id)
+        before = event_under(self.operations, command_id, CompletionReported)
         if before is not None:
             return self._again(item.id, fence, head, before, said, command_id)
         lease = item.lease
         if lease is None or lease.fence != fence:
             late = c.ReportCompletion(item.id, fence, head, head, **said)
             return self.operations.run(late, command_id=command_id)
-        taken = self.repository.take_over(clone, head, attempt_of(lease))
+        taken = self._take_over(clone, head, attempt_of(lease))
         if isinstance(taken, RepositoryRefusal):
             return refused_by(taken)
         commits = tuple(taken.commits)
@@ -140,6 +125,16 @@ class Delivery:
         )
         ids = [f"{command_id}/taken", command_id] if command_id else ["", ""]
         return self.operations.run_each([record, report], ids)[1]
+
+    def _take_over(
+        self, clone: Path | None, head: str, attempt: str
+    ) -> Takeover | RepositoryRefusal:
+        """Take commits over; work in place may come before anybody ever observed main."""
+        if self.repository.last_observed_main() is None:
+            seen = self.repository.observe_main()
+            if isinstance(seen, RepositoryRefusal):
+                return seen
+        return self.repository.take_over(clone, head, attempt)
 
     def _again(
         self,
@@ -170,6 +165,11 @@ class Delivery:
         item = self._item(name)
         if isinstance(item, Refused):
             return item
+        before = answer_under(
+            self.operations, command_id, item.id, ShipObserved, observed_commit_sha=sha
+        )
+        if before is not None:
+            return before
         work = _approved(item)
         if isinstance(work, Refused):
             return work
@@ -222,8 +222,17 @@ class Delivery:
 
         Whoever calls it is recorded as the one who asked; the verifier is an actor of its own.
         """
+        asked_by = self.operations.caller.actor
+        item = self._item(name)
+        if isinstance(item, Refused):
+            return item
+        before = answer_under(
+            self.operations, command_id, item.id, VerificationRecorded, requested_by=asked_by
+        )
+        if before is not None:
+            return before
         with self.operations.store.read() as tx:
-            item = _load(tx, name)
+            item = _load(tx, item.id)
             if isinstance(item, Refused):
                 return item
             work = item.work
@@ -280,7 +289,7 @@ class Delivery:
             found.artifact_diff,
             found.missing_artifacts,
             found.out_of_scope,
-            self.operations.caller.actor,
+            asked_by,
         )
         call = Call(command, VERIFIER, "asserted", command_id, tuple(blobs), tuple(plain))
         return self.operations.engine.run([call])[0]
@@ -316,13 +325,17 @@ def attempt_of(lease: Lease) -> str:
 
 
 def _load(tx: ReadTx, name: str) -> Item | Refused:
-    found = find(tx, name)
-    if isinstance(found, Refused):
-        return found
-    item = tx.load([("item", found)])["item", found]
+    """The item with exactly this id or work id, since what follows may write."""
+    found = exact(tx, name)
+    item = tx.load([("item", found)])["item", found] if found else None
     if isinstance(item, Item):
         return item
-    return Refused(Code.NOT_FOUND, f"there is no work item {name!r}", "see 'remit list'")
+    return Refused(
+        Code.NOT_FOUND,
+        f"there is no work item {name!r}",
+        "give its whole id; see 'remit list'",
+        {"item": name},
+    )
 
 
 def _lease_under(item: Item, fence: int) -> Lease | Refused:
@@ -345,16 +358,6 @@ def _approved(item: Item) -> Work | Refused:
         f"see where it stands with 'remit show {item.id}'",
         {"item": item.id, "status": item.status.value},
     )
-
-
-def _answered(operations: Operations, command_id: str) -> CompletionReported | None:
-    """The completion that a command id led to before."""
-    if not command_id:
-        return None
-    with operations.store.read() as tx:
-        events = tx.commands([command_id]).get(command_id, [])
-    reports = (r.event for r in events if isinstance(r.event, CompletionReported))
-    return next(reports, None)
 
 
 def _rows(tx: ReadTx, item: Item) -> list[tuple[Row, RowSpec]]:

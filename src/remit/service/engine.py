@@ -30,8 +30,9 @@ from remit.core.commands import (
 )
 from remit.core.decide import Accepted, NeedMore, decide
 from remit.core.decide.leases import QUEUE
-from remit.core.events import EpochAdopted, Recorded
+from remit.core.events import BlobRedacted, EpochAdopted, Recorded
 from remit.core.facts import LEDGER, Ledger
+from remit.core.ids import EPOCH_SHIFT
 from remit.core.needs import needs
 from remit.core.refusals import Code, Refused
 from remit.core.view import View
@@ -172,7 +173,8 @@ class Batch:
         self.loader = Loader(tx, self.view, leases)
         self.events: list[Recorded] = []
         self.blobs: list[Blob] = []
-        self.asides: list[tuple[Command, Call]] = []
+        self.asides: dict[Call, None] = {}
+        self.late: set[str] = set()
 
     @property
     def unsettled(self) -> tuple[str, ...]:
@@ -226,6 +228,10 @@ class Batch:
             {"command_id": call.command_id, "seq": events[0].seq},
         )
 
+    def _weigh(self, call: Call) -> Accepted | Refused:
+        """What a call would lead to, without taking it into the view."""
+        return self._decision(call.command, self._ask(call))
+
     def _one(self, call: Call, ask: Ask) -> Answer:
         answer = self.decide(call.command, ask)
         if isinstance(answer, Refused) and answer.aside:
@@ -239,13 +245,14 @@ class Batch:
 
     def beside(self, command: Command, call: Call) -> None:
         """Run a command in its own right beside a refusal."""
-        self.asides.append((command, call))
+        self.asides[call] = None
         if isinstance(command, ExpireLease):
             self.decide(command, Ask(self.now, QUEUE))
             return
         late_id = f"{call.command_id}/late" if call.command_id else ""
-        if late_id and self.tx.commands([late_id]):
+        if late_id and (late_id in self.late or self.tx.commands([late_id])):
             return
+        self.late.add(late_id)
         if isinstance(command, RecordLateReport):
             ask = replace(self._ask(call), command_id=late_id)
             if not isinstance(self.decide(command, ask), Refused):
@@ -253,17 +260,20 @@ class Batch:
 
     def decide(self, command: Command, ask: Ask) -> Answer:
         """Decide one command, loading what it asks for, and take it into the view."""
+        decision = self._decision(command, ask)
+        if isinstance(decision, Refused):
+            return decision
+        self.view.apply(decision.delta)
+        self.view.seq += len(decision.events)
+        self.events += decision.events
+        return Done(decision.events)
+
+    def _decision(self, command: Command, ask: Ask) -> Accepted | Refused:
         for _ in range(ROUNDS):
             decision = decide(self.view, command, ask)
-            if isinstance(decision, NeedMore):
-                self.loader.load(decision.keys)
-                continue
-            if isinstance(decision, Accepted):
-                self.view.apply(decision.delta)
-                self.view.seq += len(decision.events)
-                self.events += decision.events
-                return Done(decision.events)
-            return decision
+            if not isinstance(decision, NeedMore):
+                return decision
+            self.loader.load(decision.keys)
         raise AssertionError(f"{command!r} asked for more facts {ROUNDS} times")
 
     def _notice(self, *, sweep: bool) -> None:
@@ -281,6 +291,10 @@ class Batch:
     def sweep(self) -> int:
         """Record leases that have run out; returns how many."""
         due = self.tx.due(self.now, SWEEP)
+        ledger = self.view.facts[LEDGER]
+        if isinstance(ledger, Ledger) and ledger.epoch:
+            dead = self.tx.leased_before(ledger.epoch << EPOCH_SHIFT, SWEEP)
+            due = list(dict.fromkeys((*due, *dead)))
         if due:
             self.loader.load([("actor", QUEUE), *(("item", item) for item in due)])
             for item in due:
@@ -294,11 +308,18 @@ class Batch:
             self.decide(Settle(self.unsettled[0]), Ask(self.now, ADMISSION))
 
     def only_asides(self) -> Batch:
-        """A batch of the same transaction that holds what stands beside refused calls."""
+        """A batch of the same transaction that holds what stands beside refused calls.
+
+        They are weighed again without the calls before them, which did not happen: what was late
+        only because of those is not.
+        """
         fresh = Batch(self.tx, ())
         fresh._notice(sweep=True)
-        for command, call in self.asides:
-            fresh.beside(command, call)
+        for call in self.asides:
+            answer = fresh._weigh(call)
+            if isinstance(answer, Refused):
+                for command in answer.aside:
+                    fresh.beside(command, call)
         return fresh
 
     def store(self) -> None:
@@ -308,6 +329,9 @@ class Batch:
         if self.blobs:
             self.tx.put_blobs(self.blobs)
         self.tx.append(self.events)
+        erased = [r.event.digest for r in self.events if isinstance(r.event, BlobRedacted)]
+        if erased:
+            self.tx.erase_blobs(erased)
         facts = self.view.facts
         changes = [
             Change(key, old, facts[key])

@@ -22,9 +22,11 @@ from remit.core.backlog import ImportedRow, UnfitRow
 from remit.core.canonical import canonical
 from remit.core.commands import Command
 from remit.core.decide.imports import EDITABLE
+from remit.core.events import RowQuarantined
 from remit.core.facts import ImportRun, Item, Rule
 from remit.core.refusals import Code, Refused
-from remit.ports import Backlog, Blob, ReadTx
+from remit.ports import Blob, ReadTx
+from remit.ports.outside import Backlog
 from remit.service.engine import Call, Done
 from remit.service.operations import Operations
 from remit.service.texts import blob_of
@@ -74,14 +76,15 @@ class Import:
         self.tally = Tally()
         self.run_id = ""
         self.repeated = False
+        self.noted: set[int] = set()
 
     def run(self) -> dict[str, Any] | Refused:
         """Import everything; returns the interface's ``data``, or what refused the whole of it."""
         with self.operations.store.read() as tx:
             key = ("import-digest", self.backlog.digest)
             self.repeated = tx.load([key])[key] is not None
-            open_run = _open_run(tx, self.backlog.digest)
-        self.run_id = open_run
+            self.run_id = _open_run(tx, self.backlog.digest)
+        self.noted = self._noted()
         for passed in (self._rows, self._close, self._admit):
             refused = passed()
             if refused is not None:
@@ -98,6 +101,19 @@ class Import:
             "changed": bool(self.run_id),
             **self.backlog.facts(),
         }
+
+    def _noted(self) -> set[int]:
+        """Rows that this import quarantined before it was killed: they are on the ledger once."""
+        found: set[int] = set()
+        after = 0
+        while self.run_id:
+            with self.operations.store.read() as tx:
+                events = tx.stream(self.run_id, after, CHUNK)
+            if not events:
+                break
+            after = events[-1].version
+            found.update(r.event.row for r in events if isinstance(r.event, RowQuarantined))
+        return found
 
     def _ensure_run(self) -> Refused | None:
         if self.run_id:
@@ -118,7 +134,7 @@ class Import:
                 self.tally.rows += 1
                 if isinstance(row, UnfitRow):
                     self.tally.quarantine(row.row, row.id, row.code, row.reason)
-                    if self.repeated:
+                    if self.repeated or row.row in self.noted:
                         continue
                 elif row.alias in known:
                     digest, passed_on = known[row.alias]
@@ -178,7 +194,7 @@ class Import:
             else:
                 unfit = UnfitRow(row.row, row.alias, answer.code.value, answer.message)
                 self.tally.quarantine(unfit.row, unfit.id, unfit.code, unfit.reason)
-                if not self.repeated:
+                if not self.repeated and row.row not in self.noted:
                     more.append(self._call(unfit))
         if more:
             self.engine.run(more)

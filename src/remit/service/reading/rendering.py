@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import fields, is_dataclass
 from datetime import UTC, datetime, timedelta
 from enum import Enum
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from remit.core.events import Recorded
-from remit.core.facts import Dependency, Item, Lease
+if TYPE_CHECKING:
+    from remit.core.events import Recorded
+    from remit.core.facts import Dependency, Item, Lease
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
