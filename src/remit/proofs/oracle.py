@@ -127,31 +127,35 @@ def _children(items: Items, parent: str) -> bool:
 
 
 def wait_cycle(items: Items) -> tuple[str, ...]:
-    """Items that wait for each other in a ring, or none. Only edges that are unmet wait."""
-    waits = {
-        name: [d.via for d in item.dependencies if d.state == "unmet" and d.via in items]
-        for name, item in items.items()
-        if str(item.status) not in TERMINAL
-    }
+    """Items that wait for each other for ever, or none.
+
+    To begin, an item needs all its edges; to be clear, which is what its children need of it, all
+    but those that lead to its own descendants. Edges on a parent count also while they are met: a
+    parent may come to wait again.
+    """
+    waits: dict[tuple[str, str], list[tuple[str, str]]] = {}
+    for name, item in items.items():
+        if str(item.status) in TERMINAL:
+            continue
+        for need in ("begin", "clear"):
+            waits[name, need] = [
+                (d.via, "clear" if d.kind == "parent-child" else "begin")
+                for d in item.dependencies
+                if (d.state == "unmet" or d.kind == "parent-child")
+                and d.via in items
+                and (need == "begin" or not inner(items, name, d))
+            ]
     for start in waits:
-        path, queue = {start: ""}, [start]
+        queue, seen = list(waits[start]), set(waits[start])
         while queue:
-            name = queue.pop()
-            for via in waits.get(name, ()):
-                if via == start:
-                    return _ring(path, name, start)
-                if via not in path:
-                    path[via] = name
-                    queue.append(via)
+            at = queue.pop()
+            if at == start:
+                return (start[0], *sorted({name for name, _ in seen} - {start[0]}))
+            for after in waits.get(at, ()):
+                if after not in seen:
+                    seen.add(after)
+                    queue.append(after)
     return ()
-
-
-def _ring(path: Mapping[str, str], name: str, start: str) -> tuple[str, ...]:
-    ring = [start]
-    while name != start:
-        ring.append(name)
-        name = path[name]
-    return (start, *reversed(ring))
 
 
 def counts(items: Items) -> Counter[str]:

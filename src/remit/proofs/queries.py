@@ -13,7 +13,7 @@ from typing import Any
 
 from remit.core import settlement
 from remit.core.events import Recorded
-from remit.core.facts import LEDGER, DependencyKind, EdgeState, Fact, Item, Key, Lane
+from remit.core.facts import LEDGER, DependencyKind, Fact, Item, Key, Lane
 from remit.core.lanes import in_turn
 from remit.core.status import Status
 from remit.core.view import UNCOUNTED
@@ -41,7 +41,7 @@ class Answers(dict[Key, Any]):
 def _answer(tx: ModelTx, kind: str, name: str) -> Any:
     match kind:
         case "lanes?":
-            return tuple(tx.lanes(64))
+            return False if name == "more" else tuple(tx.lanes(64))
         case "ready?":
             return Window(tuple(tx.ready(name, None, 64)), more=False)
         case "dependents?":
@@ -51,9 +51,6 @@ def _answer(tx: ModelTx, kind: str, name: str) -> Any:
         case "waiting?":
             via, edge_kind, state = name.rsplit("|", 2)
             return tx.waiting(via, edge_kind, state, settlement.FAN_OUT)
-        case "reaches?":
-            start, _, goal = name.partition(">")
-            return tx.reaches(start, goal, 64)
         case _:
             raise AssertionError(f"no such query: {kind}")
 
@@ -132,23 +129,14 @@ class ModelTx:
         lanes = (fact for fact in self._facts.values() if isinstance(fact, Lane))
         return [lane.id for lane in in_turn(lanes)][:limit]
 
-    def reaches(self, start: str, goal: str, limit: int) -> tuple[str, ...] | None:
-        """Shortest path along unmet edges."""
-        paths: dict[str, tuple[str, ...]] = {start: (start,)}
-        queue = [start]
-        for name in queue:
-            if name == goal:
-                return paths[name]
-            item = self._facts.get(("item", name))
-            for d in item.dependencies if isinstance(item, Item) else ():
-                if d.state is EdgeState.UNMET and d.via not in paths:
-                    paths[d.via] = (*paths[name], d.via)
-                    queue.append(d.via)
-        return None
-
     def due(self, now: int, limit: int) -> list[str]:
         """Leased items whose lease has run out."""
         leased = [i for i in self._items() if i.lease is not None and i.lease.expires_at <= now]
+        return [i.id for i in leased][:limit]
+
+    def leased_before(self, fence: int, limit: int) -> list[str]:
+        """Leased items whose fence is below this one."""
+        leased = [i for i in self._items() if i.lease is not None and i.lease.fence < fence]
         return [i.id for i in leased][:limit]
 
     def commands(self, ids: Iterable[str]) -> dict[str, list[Recorded]]:

@@ -240,8 +240,8 @@ def ask_core(view: View, command: Command, ask: Ask) -> Accepted | Refused:
         decision = decide(view, command, ask)
         if not isinstance(decision, NeedMore):
             return decision
-        for key in decision.keys:
-            view.facts.setdefault(key, None)
+        for kind, name in decision.keys:
+            view.facts.setdefault(("item" if kind == "onward+" else kind, name), None)
     raise AssertionError(f"{command!r} keeps asking for facts: {decision.keys}")
 
 
