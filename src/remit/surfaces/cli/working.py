@@ -76,7 +76,7 @@ def _leased(screen: Screen, data: Any) -> None:
 @writes(app, "lease", WORK, "remit lease --next", "remit lease W-4 --ttl 2h --clone ../w4")
 def lease(
     session: Session,
-    item: Annotated[str, typer.Argument(metavar="[ID]", help="An item; or --next.")] = "",
+    item: Annotated[str, typer.Argument(metavar="ID", help="An item; or --next.")] = "",
     next_: Annotated[bool, typer.Option("--next", help="The first in lease order.")] = False,
     ttl: Ttl = "",
     clone: CloneDir = None,
@@ -296,7 +296,7 @@ def fail(
 @writes(app, "recheck", WORK, "remit recheck W-4", "remit recheck")
 def recheck(
     session: Session,
-    item: Annotated[str, typer.Argument(metavar="[ID]", help="Default: all that wait.")] = "",
+    item: Annotated[str, typer.Argument(metavar="ID", help="Default: all that wait.")] = "",
 ) -> Answer:
     """Let admission look again at an item, or at all drafts and held items."""
     from remit.surfaces.cli.rechecking import recheck_all, verdict_of
