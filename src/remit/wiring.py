@@ -13,13 +13,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
-from urllib.parse import unquote, urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 from remit.core.refusals import Code, Refused
 from remit.ports import RemitError, Store
 
 if TYPE_CHECKING:
-    from remit.ports import Backlog, ReadTx
+    from remit.ports import ReadTx
+    from remit.ports.outside import Backlog
     from remit.service.delivery import Delivery
     from remit.service.operations import Operations
     from remit.stores.sqlite.copies import Copied
@@ -37,23 +38,26 @@ class Settings:
 
 
 def path_of(url: str) -> Path:
-    """The file that a ``sqlite:///path`` URL names. Raises ``BAD_INPUT`` for any other URL."""
+    """The file that a ``sqlite:///path`` URL names. Raises ``BAD_INPUT`` for any other URL.
+
+    The path is absolute, with ``%``, ``?`` and ``#`` written as %25, %3F and %23.
+    """
     parts = urlsplit(url)
-    if parts.scheme == SQLITE and not parts.netloc and parts.path and not parts.query:
-        path = unquote(parts.path)
-        relative = path.startswith("/") and not path.startswith("//")
-        return Path(path) if relative else Path(path.lstrip("/"))
+    extra = parts.netloc or parts.query or parts.fragment
+    if parts.scheme == SQLITE and parts.path.strip("/") and not extra:
+        return Path("/" + unquote(parts.path, errors="surrogateescape").lstrip("/"))
     raise RemitError(
         f"cannot open the ledger {url!r}: expected sqlite:///path",
-        "name a ledger like sqlite:///home/me/work/.remit/ledger.db with --ledger or REMIT_LEDGER",
+        "name a ledger like sqlite:///home/me/work/.remit/ledger.db with --ledger or REMIT_LEDGER;"
+        " write % ? # in a path as %25 %3F %23",
         {"url": url},
         code=Code.BAD_INPUT,
     )
 
 
 def url_of(path: Path) -> str:
-    """The URL that names a ledger file."""
-    return f"sqlite://{path.absolute()}"
+    """The URL that names a ledger file, whatever characters are in its path."""
+    return f"sqlite://{quote(os.fsencode(path.absolute()))}"
 
 
 def open_store(url: str) -> Store:

@@ -12,10 +12,24 @@ from __future__ import annotations
 from typing import Final
 
 from remit.core.admission import ADMISSION, dead_edge, decide_verdict
-from remit.core.dependencies import MAX_CHAIN, Standing, standing, state_of, unresolved
+from remit.core.dependencies import (
+    MAX_CHAIN,
+    Standing,
+    standing,
+    state_of,
+    unmet_edges,
+    unresolved,
+)
 from remit.core.events import SettlementDeferred, SettlementFinished
-from remit.core.facts import Dependency, DependencyKind, EdgeState, Item
-from remit.core.item_events import DependencySettled
+from remit.core.facts import DependencyKind, EdgeState, Item
+from remit.core.item_events import (
+    DependenciesSet,
+    DependencyAdded,
+    DependencyRemoved,
+    DependencySettled,
+    ItemImported,
+)
+from remit.core.registration import attach_rule
 from remit.core.status import Status
 from remit.core.triage import TriageKind, put_aside
 from remit.core.view import Draft, Missing
@@ -28,6 +42,9 @@ BUDGET: Final = 900
 
 MAX_LINEAGE: Final = 256
 """Most ancestors that are looked at for one edge; past it a wait is passed down."""
+
+MAX_CHILDREN: Final = 1_000
+"""Children of one item that are followed; who waits for all of more than that waits on."""
 
 QUEUED: Final = (Status.DRAFT, Status.HELD, Status.READY)
 
@@ -49,20 +66,45 @@ def last_of_chain(draft: Draft, item: Item) -> Item:
     return item
 
 
-def has_children(draft: Draft, item: str) -> bool:
-    """Whether any item, finished or not, names this one as its parent."""
-    if draft.query("children?", item):
-        return True
-    return any(
-        d.via == item and d.kind is DependencyKind.PARENT
-        for name in draft.view.edges.get(item, ())
-        for d in _dependencies(draft, name)
+def children_of(draft: Draft, parent: str) -> list[str]:
+    """Items that name this one as their parent, finished ones too; at most ``MAX_CHILDREN``."""
+    item = draft.item(parent)
+    known_as = (parent, unresolved(item.alias)) if item is not None and item.alias else (parent,)
+    names: dict[str, None] = {}
+    for via in known_as:
+        names.update(dict.fromkeys(draft.query("children?", via)))
+        names.update(since(draft, via))
+    _load_all(draft, names)
+    return [n for n in names if _is_child(draft, n, known_as)]
+
+
+def _is_child(draft: Draft, name: str, parent: tuple[str, ...]) -> bool:
+    """Whether one of these names is its parent; a finished row keeps the name that it came with."""
+    item = draft.item(name)
+    return item is not None and any(
+        d.kind is DependencyKind.PARENT and d.via in parent for d in item.dependencies
     )
 
 
-def _dependencies(draft: Draft, name: str) -> tuple[Dependency, ...]:
-    item = draft.item(name)
-    return item.dependencies if item is not None else ()
+def _has_children(draft: Draft, item: str) -> bool:
+    """Whether there are children, and no more than can be waited for one by one."""
+    return 0 < len(children_of(draft, item)) < MAX_CHILDREN
+
+
+def since(draft: Draft, via: str, kind: str = "") -> dict[str, None]:
+    """Items that got an edge on this one in this transaction, in this very decision too.
+
+    With ``kind`` all that got one of this kind, and perhaps others.
+    """
+    names = dict(draft.view.edges.get(f"{via}|{kind}" if kind else via, {}))
+    for recorded in draft.events:
+        event = recorded.event
+        if (isinstance(event, DependencyAdded | DependencySettled) and event.via == via) or (
+            isinstance(event, DependenciesSet | ItemImported)
+            and any(edge[3] == via for edge in event.edges)
+        ):
+            names[recorded.stream] = None
+    return names
 
 
 def judge(draft: Draft, kind: DependencyKind, target: str) -> tuple[str, EdgeState, str]:
@@ -79,7 +121,7 @@ def judge(draft: Draft, kind: DependencyKind, target: str) -> tuple[str, EdgeSta
     if item is None:
         return target, EdgeState.UNMET, target
     last = last_of_chain(draft, item)
-    children = kind is DependencyKind.WAITS_FOR and has_children(draft, last.id)
+    children = kind is DependencyKind.WAITS_FOR and _has_children(draft, last.id)
     return target, state_of(kind, standing_of(draft, last), has_children=children), last.id
 
 
@@ -90,12 +132,14 @@ def descends(draft: Draft, name: str, ancestor: str) -> bool:
     while queue and len(seen) <= MAX_LINEAGE:
         item = draft.item(queue.pop())
         for edge in item.dependencies if item is not None else ():
-            if edge.kind is DependencyKind.PARENT and edge.via not in seen:
-                if edge.via == ancestor:
-                    return True
-                seen.add(edge.via)
-                if not edge.via.startswith("?"):
-                    queue.append(edge.via)
+            if edge.kind is not DependencyKind.PARENT:
+                continue
+            via = edge.via if edge.via[0] != "?" else draft.get("alias", edge.via[1:])
+            if via == ancestor:
+                return True
+            if isinstance(via, str) and via not in seen:
+                seen.add(via)
+                queue.append(via)
     return False
 
 
@@ -114,7 +158,7 @@ def _dependents(draft: Draft, via: str) -> list[str] | None:
     if len(answer) > FAN_OUT:
         return None
     names = dict.fromkeys(edge.dependent for edge in answer)
-    names.update(draft.view.edges.get(via, {}))
+    names.update(since(draft, via))
     _load_all(draft, names)
     return list(names)
 
@@ -142,11 +186,76 @@ def tell(draft: Draft, name: str, via: str) -> None:
         if (target, state, last, inner) != (edge.target, edge.state, edge.via, edge.inner):
             event = DependencySettled(edge.target, edge.kind, state, last, inner, target)
             draft.emit("item", name, event, ADMISSION)
+            if last != edge.via and edge.kind is DependencyKind.PARENT:
+                enclose(draft, last)
+                regroup_waiters(draft, last)
+    regroup(draft, name)
     review(draft, name)
 
 
+def regroup(draft: Draft, name: str) -> None:
+    """Let an item that waits for all children of others have one edge on each of them, no more."""
+    item = draft.item(name)
+    if item is None or item.terminal:
+        return
+    groups = [d for d in item.dependencies if d.kind is DependencyKind.WAITS_FOR]
+    kept = {d.target for d in item.dependencies if d.kind is DependencyKind.WAITS_FOR_CHILD}
+    if not groups and not kept:
+        return
+    wanted: dict[str, None] = {}
+    for group in groups:
+        if not group.via.startswith("?"):
+            wanted.update(dict.fromkeys(children_of(draft, group.via)))
+    wanted.pop(name, None)
+    kind = DependencyKind.WAITS_FOR_CHILD
+    for child in wanted:
+        if child not in kept:
+            _, state, via = judge(draft, kind, child)
+            inner = is_inner(draft, name, kind, via)
+            draft.emit("item", name, DependencyAdded(child, kind, state, via, inner), ADMISSION)
+    for child in sorted(kept - wanted.keys()):
+        gone = DependencyRemoved(child, kind, "it is no child of what is waited for")
+        draft.emit("item", name, gone, ADMISSION)
+    for group in groups:
+        target, state, via = judge(draft, group.kind, group.target)
+        inner = is_inner(draft, name, group.kind, via)
+        if (target, state, via, inner) != (group.target, group.state, group.via, group.inner):
+            event = DependencySettled(group.target, group.kind, state, via, inner, target)
+            draft.emit("item", name, event, ADMISSION)
+
+
+def regroup_waiters(draft: Draft, parent: str) -> None:
+    """What is a child of this one has changed: whoever waits for all its children learns of it."""
+    edges = draft.query("waiting?", f"{parent}|{DependencyKind.WAITS_FOR}|-")
+    names = dict.fromkeys(edge.dependent for edge in edges)
+    names.update(since(draft, parent, DependencyKind.WAITS_FOR))
+    _load_all(draft, names)
+    for name in names:
+        item = draft.item(name)
+        if item is not None and any(
+            d.kind is DependencyKind.WAITS_FOR and d.via == parent for d in item.dependencies
+        ):
+            regroup(draft, name)
+            review(draft, name)
+
+
+def enclose(draft: Draft, parent: str, *, left: bool = False) -> None:
+    """A child came: waits of its ancestors may be inner ones now; or it ``left``, and none are."""
+    seen: set[str] = set()
+    queue = [parent]
+    while queue and len(seen) < MAX_LINEAGE:
+        name = queue.pop()
+        item = draft.item(name)
+        if item is None or name in seen:
+            continue
+        seen.add(name)
+        for via in dict.fromkeys(d.via for d in unmet_edges(item) if d.inner is left):
+            tell(draft, name, via)
+        queue += [d.via for d in item.dependencies if d.kind is DependencyKind.PARENT]
+
+
 def review(draft: Draft, name: str) -> None:
-    """Let admission look at an item whose dependencies may have changed."""
+    """Let admission look at an item, with the rows of its accepted rule where it has none."""
     item = draft.item(name)
     if item is None or item.status not in QUEUED:
         return
@@ -161,7 +270,18 @@ def review(draft: Draft, name: str) -> None:
             by=ADMISSION,
         )
         return
-    decide_verdict(draft, item)
+    if item.counted >= draft.policy.attempts:
+        put_aside(
+            draft,
+            item,
+            TriageKind.POISON,
+            evidence=(f"attempts:{item.counted}",),
+            reason=f"{item.counted} attempts ended without a result",
+            by=ADMISSION,
+        )
+        return
+    attach_rule(draft, item)
+    decide_verdict(draft, draft.item(name) or item)
 
 
 def settle(draft: Draft) -> None:
@@ -172,25 +292,35 @@ def settle(draft: Draft) -> None:
     while queue:
         name = queue.pop(0)
         old = _before(draft, name)
-        if old is None and name not in draft.view.edges:
-            continue
         item = draft.item(name)
-        if name not in told and _same_standing(old, item):
+        midway = name not in told and _told_midway(draft, name)
+        if old is None and not midway and name not in draft.view.edges:
+            continue
+        if name not in told and not midway and _same_standing(old, item):
             continue
         before = told.get(name) or standing_of(draft, old)
         after = standing_of(draft, item)
-        if before == after:
+        if before == after and not midway:
             continue
         told[name] = after
         dependents = _dependents(draft, name)
         if dependents is None or len(draft.events) > BUDGET:
             deferred.append(name)
             continue
+        known = len(draft.events)
         for dependent in dependents:
             tell(draft, dependent, name)
-            queue.append(dependent)
+        queue += dict.fromkeys(r.stream for r in draft.events[known:] if r.stream[:2] == "W-")
     if deferred:
         draft.emit("ledger", "ledger", SettlementDeferred(tuple(deferred)), ADMISSION)
+
+
+def _told_midway(draft: Draft, name: str) -> bool:
+    """Whether this decision judged an edge by this item before it was done with the item."""
+    return any(
+        isinstance(r.event, DependencyAdded | DependencySettled) and r.event.via == name
+        for r in draft.events
+    )
 
 
 def _same_standing(old: Item | None, new: Item | None) -> bool:
@@ -223,10 +353,11 @@ def resolve_alias(draft: Draft, alias: str) -> bool:
 
 def settle_more(draft: Draft, via: str) -> None:
     """One chunk of deferred news; the last one says that it is finished."""
-    target = standing_of(draft, draft.item(via)) if not via.startswith("?") else None
+    item = draft.item(via) if not via.startswith("?") else None
+    target = standing_of(draft, item) if item is not None and not item.successor else None
     found = 0
     for kind in DependencyKind:
-        children = kind is DependencyKind.WAITS_FOR and has_children(draft, via)
+        children = kind is DependencyKind.WAITS_FOR and _has_children(draft, via)
         wanted = state_of(kind, target, has_children=children).value if target else "-"
         edges = draft.query("waiting?", f"{via}|{kind}|{wanted}")
         names = dict.fromkeys(edge.dependent for edge in edges)

@@ -14,7 +14,7 @@ from typing import Any, Final
 from remit.core.commands import Ask
 from remit.core.events import Event, Recorded, stream_of
 from remit.core.evolve import evolve
-from remit.core.facts import LEDGER, Fact, Item, Key, Lane, Ledger, Policy
+from remit.core.facts import LEDGER, DependencyKind, Fact, Item, Key, Lane, Ledger, Policy
 from remit.core.status import Status
 
 _ABSENT: Final = object()
@@ -35,7 +35,7 @@ class View:
     """Loaded facts and query answers of one transaction.
 
     Queries are addressed like facts: ``("ready?", lane)`` a window of item ids, ``("waiting?", id)``
-    edges, ``("reaches?", "W-2>W-1")`` a path. Their answers come from the store as it was when the
+    edges, ``("onward+", id)`` what it waits for, loaded ahead. Their answers come from the store as it was when the
     transaction began; ``fresh`` and ``edges`` hold what has changed since, so that both together
     are the truth.
     """
@@ -89,6 +89,8 @@ class View:
         if not isinstance(old, Item) or old.dependencies is not new.dependencies:
             for edge in new.dependencies:
                 self.edges.setdefault(edge.via, {})[new.id] = None
+                if edge.kind is DependencyKind.WAITS_FOR:
+                    self.edges.setdefault(f"{edge.via}|{edge.kind}", {})[new.id] = None
 
     def _pass(self, lane: str) -> None:
         """Move on in a lane's window past items that are not ready any more."""

@@ -17,19 +17,21 @@ from typing import Any
 from remit.core import commands as c
 from remit.core.checks import Check, Result
 from remit.core.decide.ledger import VERIFIER
-from remit.core.events import Event, RowRegistered
+from remit.core.events import RowRegistered
 from remit.core.facts import Item, Lease, Row, Work
-from remit.core.gitfacts import RepositoryCode, RepositoryRefusal
+from remit.core.gitfacts import RepositoryCode, RepositoryRefusal, Takeover
 from remit.core.ids import EPOCH_SHIFT, attempt_id
 from remit.core.item_events import CompletionReported, ShipObserved, VerificationRecorded
 from remit.core.refusals import Code, Refused
 from remit.core.rows import Control, RowKind, RowSpec, Verdict
 from remit.core.status import Status
-from remit.ports import Blob, ReadTx, Repository, Verifier
+from remit.ports import ReadTx
+from remit.ports.outside import Repository, RowFound, Verifier
+from remit.service.answered import answer_under, event_under
 from remit.service.engine import Answer, Call, Done
 from remit.service.operations import Operations
 from remit.service.outside import refused_by
-from remit.service.reading.items import find
+from remit.service.reading.items import exact
 from remit.service.texts import blob_of
 
 
@@ -97,14 +99,14 @@ class Delivery:
         if isinstance(item, Refused):
             return item
         said: dict[str, Any] = {"branch": branch, "pr_url": pr_url, "text": c.Text(text)}
-        before = _answered(self.operations, command_id)
+        before = event_under(self.operations, command_id, CompletionReported)
         if before is not None:
             return self._again(item.id, fence, head, before, said, command_id)
         lease = item.lease
         if lease is None or lease.fence != fence:
             late = c.ReportCompletion(item.id, fence, head, head, **said)
             return self.operations.run(late, command_id=command_id)
-        taken = self.repository.take_over(clone, head, attempt_of(lease))
+        taken = self._take_over(clone, head, attempt_of(lease))
         if isinstance(taken, RepositoryRefusal):
             return refused_by(taken)
         commits = tuple(taken.commits)
@@ -123,6 +125,16 @@ class Delivery:
         )
         ids = [f"{command_id}/taken", command_id] if command_id else ["", ""]
         return self.operations.run_each([record, report], ids)[1]
+
+    def _take_over(
+        self, clone: Path | None, head: str, attempt: str
+    ) -> Takeover | RepositoryRefusal:
+        """Take commits over; work in place may come before anybody ever observed main."""
+        if self.repository.last_observed_main() is None:
+            seen = self.repository.observe_main()
+            if isinstance(seen, RepositoryRefusal):
+                return seen
+        return self.repository.take_over(clone, head, attempt)
 
     def _again(
         self,
@@ -153,7 +165,9 @@ class Delivery:
         item = self._item(name)
         if isinstance(item, Refused):
             return item
-        before = self._before(command_id, item.id, ShipObserved, self.operations.caller.actor)
+        before = answer_under(
+            self.operations, command_id, item.id, ShipObserved, observed_commit_sha=sha
+        )
         if before is not None:
             return before
         work = _approved(item)
@@ -173,19 +187,6 @@ class Delivery:
             seen.patch_id,
         )
         return self.operations.run(ship, command_id=command_id)
-
-    def _before(self, command_id: str, item: str, kind: type[Event], actor: str) -> Done | None:
-        """What the same command led to before, so that it is not looked at or run again (INV-9).
-
-        Anything else under this command id is left for the engine to refuse.
-        """
-        if not command_id:
-            return None
-        with self.operations.store.read() as tx:
-            events = tx.commands([command_id]).get(command_id, [])
-        if any(isinstance(r.event, kind) and r.stream == item and r.actor == actor for r in events):
-            return Done(tuple(events), repeated=True)
-        return None
 
     def _observe(self, sha: str, work: Work, accept_rewrite: bool) -> Any:
         """Look from the last main observed before it landed; that may be the reviewed base."""
@@ -221,70 +222,52 @@ class Delivery:
 
         Whoever calls it is recorded as the one who asked; the verifier is an actor of its own.
         """
+        asked_by = self.operations.caller.actor
         with self.operations.store.read() as tx:
             item = _load(tx, name)
-            if isinstance(item, Refused):
-                return item
-            before = self._before(command_id, item.id, VerificationRecorded, VERIFIER)
-            if before is not None:
-                return before
-            work = item.work
-            if item.status is not Status.SHIPPED or work is None:
-                return Refused(
-                    Code.TRANSITION_REFUSED,
-                    f"cannot verify {item.id}: it is {item.status}, verification starts from"
-                    " shipped",
-                    f"see where it stands with 'remit show {item.id}'",
-                    {"item": item.id, "status": item.status.value},
-                )
-            rows = _rows(tx, item)
-        specs = [(row.id, spec) for row, spec in rows]
+            rows = [] if isinstance(item, Refused) else _rows(tx, item)
+        if isinstance(item, Refused):
+            return item
+        before = answer_under(
+            self.operations, command_id, item.id, VerificationRecorded, requested_by=asked_by
+        )
+        if before is not None:
+            return before
+        work = _shipped(item)
+        if isinstance(work, Refused):
+            return work
         found = self.verifier.verify(
             work.shipped,
             work.shipped_base,
-            specs,
+            [(row.id, spec) for row, spec in rows],
             item.plan.scope,
             item.plan.artifacts,
             progress,
         )
         if isinstance(found, RepositoryRefusal):
             return refused_by(found)
-        blobs: list[Blob] = []
-        plain: list[tuple[str, str]] = []
-        findings = []
+        logs = {row.row: blob_of(row.log) for row in found.rows if row.log}
         digests = {row.id: row.digest for row, _ in rows}
-        for row in found.rows:
-            ref = ""
-            if row.log:
-                ref, blob = blob_of(row.log)
-                blobs.append(blob)
-                plain.append((ref, hashlib.sha256(row.log).hexdigest()))
-            checks = tuple(
-                Check(k.name, k.result, k.observed, k.required, ref, k.reason or "")
-                for k in row.result.checks
-            )
-            findings.append(
-                c.RowFinding(
-                    row.row,
-                    digests[row.row],
-                    row.result.result.value,
-                    row.result.reason.value,
-                    row.executed,
-                    row.skipped,
-                    ref,
-                    checks,
-                )
-            )
         command = c.RecordVerification(
             item.id,
             work.shipped,
-            tuple(findings),
+            tuple(
+                _finding(row, digests[row.row], logs[row.row][0] if row.row in logs else "")
+                for row in found.rows
+            ),
             found.artifact_diff,
             found.missing_artifacts,
             found.out_of_scope,
-            self.operations.caller.actor,
+            asked_by,
         )
-        call = Call(command, VERIFIER, "asserted", command_id, tuple(blobs), tuple(plain))
+        call = Call(
+            command,
+            VERIFIER,
+            "asserted",
+            command_id,
+            tuple(blob for _, blob in logs.values()),
+            tuple((ref, hashlib.sha256(blob.data).hexdigest()) for ref, blob in logs.values()),
+        )
         return self.operations.engine.run([call])[0]
 
     def score(
@@ -318,13 +301,17 @@ def attempt_of(lease: Lease) -> str:
 
 
 def _load(tx: ReadTx, name: str) -> Item | Refused:
-    found = find(tx, name)
-    if isinstance(found, Refused):
-        return found
-    item = tx.load([("item", found)])["item", found]
+    """The item with exactly this id or work id, since what follows may write."""
+    found = exact(tx, name)
+    item = tx.load([("item", found)])["item", found] if found else None
     if isinstance(item, Item):
         return item
-    return Refused(Code.NOT_FOUND, f"there is no work item {name!r}", "see 'remit list'")
+    return Refused(
+        Code.NOT_FOUND,
+        f"there is no work item {name!r}",
+        "give its whole id; see 'remit list'",
+        {"item": name},
+    )
 
 
 def _lease_under(item: Item, fence: int) -> Lease | Refused:
@@ -338,6 +325,35 @@ def _lease_under(item: Item, fence: int) -> Lease | Refused:
     )
 
 
+def _shipped(item: Item) -> Work | Refused:
+    if item.status is Status.SHIPPED and item.work is not None:
+        return item.work
+    return Refused(
+        Code.TRANSITION_REFUSED,
+        f"cannot verify {item.id}: it is {item.status}, verification starts from shipped",
+        f"see where it stands with 'remit show {item.id}'",
+        {"item": item.id, "status": item.status.value},
+    )
+
+
+def _finding(row: RowFound, digest: str, log: str) -> c.RowFinding:
+    """What the verifier found for a row, bound to the row as registered and to its log."""
+    checks = tuple(
+        Check(k.name, k.result, k.observed, k.required, log, k.reason or "")
+        for k in row.result.checks
+    )
+    return c.RowFinding(
+        row.row,
+        digest,
+        row.result.result.value,
+        row.result.reason.value,
+        row.executed,
+        row.skipped,
+        log,
+        checks,
+    )
+
+
 def _approved(item: Item) -> Work | Refused:
     if item.status is Status.APPROVED and item.work is not None:
         return item.work
@@ -347,16 +363,6 @@ def _approved(item: Item) -> Work | Refused:
         f"see where it stands with 'remit show {item.id}'",
         {"item": item.id, "status": item.status.value},
     )
-
-
-def _answered(operations: Operations, command_id: str) -> CompletionReported | None:
-    """The completion that a command id led to before."""
-    if not command_id:
-        return None
-    with operations.store.read() as tx:
-        events = tx.commands([command_id]).get(command_id, [])
-    reports = (r.event for r in events if isinstance(r.event, CompletionReported))
-    return next(reports, None)
 
 
 def _rows(tx: ReadTx, item: Item) -> list[tuple[Row, RowSpec]]:

@@ -22,9 +22,11 @@ from remit.core.backlog import ImportedRow, UnfitRow
 from remit.core.canonical import canonical
 from remit.core.commands import Command
 from remit.core.decide.imports import EDITABLE
+from remit.core.events import Recorded, RowQuarantined
 from remit.core.facts import ImportRun, Item, Rule
 from remit.core.refusals import Code, Refused
-from remit.ports import Backlog, Blob, ReadTx
+from remit.ports import Blob, ReadTx
+from remit.ports.outside import Backlog
 from remit.service.engine import Call, Done
 from remit.service.operations import Operations
 from remit.service.texts import blob_of
@@ -74,14 +76,17 @@ class Import:
         self.tally = Tally()
         self.run_id = ""
         self.repeated = False
+        self.noted: set[int] = set()
+        self.declined: dict[int, RowQuarantined] = {}
 
     def run(self) -> dict[str, Any] | Refused:
         """Import everything; returns the interface's ``data``, or what refused the whole of it."""
         with self.operations.store.read() as tx:
             key = ("import-digest", self.backlog.digest)
-            self.repeated = tx.load([key])[key] is not None
-            open_run = _open_run(tx, self.backlog.digest)
-        self.run_id = open_run
+            before = tx.load([key])[key]
+            self.repeated = before is not None
+            self.run_id = _open_run(tx, self.backlog.digest)
+        self._note(self.run_id or (before if isinstance(before, str) else ""))
         for passed in (self._rows, self._close, self._admit):
             refused = passed()
             if refused is not None:
@@ -98,6 +103,21 @@ class Import:
             "changed": bool(self.run_id),
             **self.backlog.facts(),
         }
+
+    def _note(self, run: str) -> None:
+        """What an import of this content quarantined before: such rows are on the ledger once."""
+        after = 0
+        events: list[Recorded] = []
+        while run and (after == 0 or events):
+            with self.operations.store.read() as tx:
+                events = tx.stream(run, after, CHUNK)
+            for recorded in events:
+                after = recorded.version
+                event = recorded.event
+                if isinstance(event, RowQuarantined):
+                    self.noted.add(event.row)
+                    if event.code in Code.__members__:
+                        self.declined[event.row] = event
 
     def _ensure_run(self) -> Refused | None:
         if self.run_id:
@@ -118,7 +138,7 @@ class Import:
                 self.tally.rows += 1
                 if isinstance(row, UnfitRow):
                     self.tally.quarantine(row.row, row.id, row.code, row.reason)
-                    if self.repeated:
+                    if self.repeated or row.row in self.noted:
                         continue
                 elif row.alias in known:
                     digest, passed_on = known[row.alias]
@@ -128,6 +148,10 @@ class Import:
                     if passed_on and self.repeated:
                         self._changed_upstream(row)
                         continue
+                elif self.repeated and row.row in self.declined:
+                    said = self.declined[row.row]
+                    self.tally.quarantine(row.row, row.alias, said.code, said.reason)
+                    continue
                 refused = self._ensure_run()
                 if refused is not None:
                     return refused
@@ -178,7 +202,7 @@ class Import:
             else:
                 unfit = UnfitRow(row.row, row.alias, answer.code.value, answer.message)
                 self.tally.quarantine(unfit.row, unfit.id, unfit.code, unfit.reason)
-                if not self.repeated:
+                if not self.repeated and row.row not in self.noted:
                     more.append(self._call(unfit))
         if more:
             self.engine.run(more)

@@ -10,19 +10,17 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
+from remit.core.deadlock import ongoing
 from remit.core.facts import Item, Key
-from remit.core.settlement import FAN_OUT
+from remit.core.settlement import FAN_OUT, MAX_CHILDREN
 from remit.core.view import View
 from remit.ports import ReadTx
 
 LANES: Final = 64
-"""How many lanes a lease may look at in one transaction."""
+"""How many lanes a lease looks at before it asks for more."""
 
-CHILDREN: Final = 1_000
-"""How many children of one item are followed."""
-
-REACH: Final = 200_000
-"""How many items a search for a cycle may look at."""
+ONWARD: Final = 1_000
+"""How many items one step of a search for a cycle loads ahead."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +37,7 @@ class Loader:
     def __init__(self, tx: ReadTx, view: View, window: int) -> None:
         self.tx = tx
         self.view = view
-        self.window = max(8, window + 4)
+        self.window = window + 1
 
     def load(self, keys: Iterable[Key]) -> None:
         """Load facts and answer queries that the view lacks."""
@@ -94,10 +92,8 @@ class Loader:
         kind, name = key
         queries, tx = self.view.queries, self.tx
         match kind:
-            case "lanes?":
-                lanes = tx.lanes(LANES)
-                queries[key] = tuple(lanes)
-                plain.update({("lane", lane): None for lane in lanes})
+            case "lanes?" | "lanes+":
+                self._lanes(plain)
             case "ready?":
                 self._ready(name, (), plain)
             case "ready+":
@@ -108,24 +104,54 @@ class Loader:
                 if len(edges) <= FAN_OUT:
                     plain.update({("item", edge.dependent): None for edge in edges})
             case "children?":
-                queries[key] = tuple(tx.children(name, CHILDREN))
+                queries[key] = tuple(tx.children(name, MAX_CHILDREN))
             case "waiting?":
                 via, edge_kind, state = name.rsplit("|", 2)
                 edges = tx.waiting(via, edge_kind, state, FAN_OUT)
                 queries[key] = edges
                 plain.update({("item", edge.dependent): None for edge in edges})
-            case "reaches?":
-                start, _, goal = name.partition(">")
-                queries[key] = tx.reaches(start, goal, REACH)
+            case "onward+":
+                self._onward(name)
             case _:
                 raise AssertionError(f"no such query: {kind}")
 
+    def _lanes(self, plain: dict[Key, None]) -> None:
+        """The lanes whose turn comes first; asked again, twice as many."""
+        queries = self.view.queries
+        limit = max(LANES + self.window, 2 * len(queries.get(("lanes?", ""), ())))
+        lanes = self.tx.lanes(limit)
+        queries["lanes?", ""] = tuple(lanes)
+        queries["lanes?", "more"] = len(lanes) == limit
+        for lane in lanes:
+            work_class, _, tenant = lane.partition("|")
+            plain[("lane", lane)] = None
+            plain[("load", f"class/{work_class}")] = None
+            plain[("load", f"tenant/{tenant}")] = None
+
+    def _onward(self, start: str) -> None:
+        """Load an item and what it waits for, level by level, as far as one round goes."""
+        facts, level, loaded = self.view.facts, [start], 0
+        seen = {start}
+        while level and loaded < ONWARD:
+            lacking = [("item", name) for name in level if ("item", name) not in facts]
+            facts.update(self.tx.load(lacking))
+            loaded += len(lacking)
+            following: dict[str, None] = {}
+            for name in level:
+                item = facts[("item", name)]
+                if isinstance(item, Item) and not item.terminal:
+                    following.update({d.via: None for d in item.dependencies if ongoing(d)})
+            level = [n for n in following if n not in seen and not n.startswith("?")]
+            seen.update(level)
+
     def _ready(self, lane: str, so_far: tuple[str, ...], plain: dict[Key, None]) -> None:
+        """The next window of a lane, as long as all before it, so that few are ever asked for."""
         after = None
         if so_far:
             last = self.tx.load([("item", so_far[-1])])["item", so_far[-1]]
             if isinstance(last, Item):
                 after = (last.rank, last.number)
-        ids = self.tx.ready(lane, after, self.window)
-        self.view.queries["ready?", lane] = Window((*so_far, *ids), len(ids) == self.window)
+        limit = max(self.window, len(so_far))
+        ids = self.tx.ready(lane, after, limit)
+        self.view.queries["ready?", lane] = Window((*so_far, *ids), len(ids) == limit)
         plain.update({("item", item): None for item in ids})

@@ -15,7 +15,7 @@ from remit.core.decide.imports import EDITABLE
 from remit.core.facts import Item
 from remit.core.ids import is_alias
 from remit.core.refusals import Code
-from remit.ports import Backlog
+from remit.ports.outside import Backlog
 from remit.service.importing import CHUNK, Progress, Tally
 from remit.service.operations import Operations
 

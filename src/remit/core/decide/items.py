@@ -12,18 +12,18 @@ from typing import Any, Final
 
 from remit.core import commands as c
 from remit.core import item_events as e
-from remit.core.admission import decide_verdict
+from remit.core.deadlock import BEGIN, CLEAR, Wait, cycle_of, lineage
 from remit.core.decide.asking import bad, find, moving
-from remit.core.decide.rows import MAX_ROWS, attach_rule, register
 from remit.core.decide.waiting import HANDLERS as WAITING
-from remit.core.decide.waiting import add_edge
+from remit.core.decide.waiting import add_edge, closes
 from remit.core.events import GoalDrafted, RequirementDrafted
-from remit.core.facts import Item
+from remit.core.facts import DependencyKind, Item
 from remit.core.ids import is_alias
 from remit.core.refusals import Code, Refused
+from remit.core.registration import MAX_ROWS, register
 from remit.core.rows import RowSpec, problems
 from remit.core.scopes import pattern_problem
-from remit.core.settlement import QUEUED, resolve_alias
+from remit.core.settlement import QUEUED, resolve_alias, review
 from remit.core.status import Kind, Outcome, Status
 from remit.core.triage import TriageKind, put_aside
 from remit.core.view import Draft
@@ -120,8 +120,21 @@ def _create(draft: Draft, cmd: c.CreateItem) -> Refused | None:
         if refused is not None:
             return refused
     if cmd.alias:
+        awaited = _awaited(draft, item, cmd) if cmd.depends_on else None
+        if awaited is not None:
+            return awaited
         resolve_alias(draft, cmd.alias)
-    return look_again(draft, item)
+    review(draft, item)
+    return None
+
+
+def _awaited(draft: Draft, item: str, cmd: c.CreateItem) -> Refused | None:
+    """Refuse a new item that would wait for those that wait for its alias already."""
+    waits = []
+    for edge in draft.query("dependents?", f"?{cmd.alias}"):
+        need = CLEAR if edge.kind == DependencyKind.PARENT else BEGIN
+        waits.append(Wait(edge.dependent, (item, need)))
+    return closes(draft, waits, item, item, DependencyKind.BLOCKS)
 
 
 def _free_alias(draft: Draft, alias: str) -> Refused | None:
@@ -154,25 +167,17 @@ def _goal(draft: Draft, cmd: c.DraftGoal) -> Refused | None:
     return None
 
 
-def look_again(draft: Draft, item: str) -> Refused | None:
-    """Give an item its rule's rows where it lacks any, and let admission look at it."""
-    found = draft.item(item)
-    if found is None or found.status not in QUEUED:
-        return None
-    if attach_rule(draft, found):
-        found = draft.item(item)
-    if found is not None:
-        decide_verdict(draft, found)
+def _recheck(draft: Draft, cmd: c.Recheck) -> Refused | None:
+    item = find(draft, cmd.item)
+    if isinstance(item, Refused):
+        return item
+    review(draft, cmd.item)
     return None
 
 
-def _recheck(draft: Draft, cmd: c.Recheck) -> Refused | None:
-    item = find(draft, cmd.item)
-    return item if isinstance(item, Refused) else look_again(draft, cmd.item)
-
-
 def _live(item: Item) -> Refused | None:
-    if item.status in (*QUEUED, Status.TRIAGED):
+    handed_in = item.triaged_from in (Status.IN_REVIEW, Status.APPROVED, Status.SHIPPED)
+    if item.status in (*QUEUED, Status.TRIAGED) and not handed_in:
         return None
     done = item.terminal or item.status is Status.SHIPPED
     return Refused(
@@ -210,13 +215,16 @@ def _revise(draft: Draft, cmd: c.ReviseItem) -> Refused | None:
             scope,
             artifacts,
             "",
+            "",
+            unconfirmed=False,
         )
         draft.emit("item", item.id, revised)
     if cmd.rows or cmd.clarify:
         requirement = item.plan.requirements[0] if item.plan.requirements else ""
         ids = register(draft, item.id, requirement, cmd.rows)
         draft.emit("item", item.id, e.RowsAttached(ids, clears=cmd.clarify or bool(cmd.rows)))
-    return look_again(draft, item.id)
+    review(draft, item.id)
+    return None
 
 
 def _note(draft: Draft, cmd: c.AddNote) -> Refused | None:
@@ -262,8 +270,9 @@ def _may_close(draft: Draft, item: Item, cmd: c.CloseItem) -> Refused | None:
         successor = find(draft, cmd.successor)
         if isinstance(successor, Refused):
             return successor
-        if successor.id == item.id or successor.status is Status.CLOSED:
-            return bad("successor", successor.id, "another item that is not closed")
+        refused = fit_successor(draft, item, successor)
+        if refused is not None:
+            return refused
     shipped = item.work is not None and item.work.shipped
     if shipped and not superseded and not item.terminal:
         return Refused(
@@ -275,8 +284,35 @@ def _may_close(draft: Draft, item: Item, cmd: c.CloseItem) -> Refused | None:
     return None
 
 
-def finish(draft: Draft, item: Item, outcome: str, reason: c.Text, successor: str = "") -> None:
-    """T12, with every open record settled by it."""
+def fit_successor(draft: Draft, item: Item, successor: Item) -> Refused | None:
+    """Refuse a successor that is closed, or that would come to wait for itself."""
+    if successor.id == item.id or successor.status is Status.CLOSED:
+        return bad("successor", successor.id, "another item that is not closed")
+    if item.id in lineage(draft, successor.id):
+        path: tuple[str, ...] = (successor.id, item.id)
+    else:
+        path = cycle_of(draft, Wait(item.id, (successor.id, BEGIN), inner=True))[1:]
+    if not path:
+        return None
+    return Refused(
+        Code.DEPENDENCY_CYCLE,
+        f"{successor.id} cannot stand for {item.id}: it waits on it, {' -> '.join(path)}",
+        "remove one of these dependencies first",
+        {"cycle": [item.id, *path]},
+    )
+
+
+def finish(
+    draft: Draft,
+    item: Item,
+    outcome: str,
+    reason: c.Text,
+    successor: str = "",
+    *,
+    satisfies: bool = False,
+    failed: bool = False,
+) -> None:
+    """T12, with every open record settled by it; the flags say what dependents may take it for."""
     owner = item.owner
     closed = e.ItemClosed(
         "T12",
@@ -287,7 +323,8 @@ def finish(draft: Draft, item: Item, outcome: str, reason: c.Text, successor: st
         reason.inline,
         reason.ref,
         successor,
-        satisfies=outcome == Outcome.IMPORTED,
+        satisfies=satisfies,
+        failed=failed,
         resolved=item.triage,
     )
     draft.emit("item", item.id, closed)

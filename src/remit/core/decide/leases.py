@@ -60,7 +60,7 @@ def _grant(draft: Draft, cmd: c.GrantLease) -> Refused | None:
     refused = moving(item, "T03", Status.LEASED)
     if refused is not None:
         return refused
-    if item.unmet:
+    if item.unmet or _spent(draft, item):
         return _not_ready(item)
     number = item.attempt + 1
     epoch = draft.ledger.epoch
@@ -87,6 +87,11 @@ def _grant(draft: Draft, cmd: c.GrantLease) -> Refused | None:
     return None
 
 
+def _spent(draft: Draft, item: Item) -> bool:
+    """Whether its attempts are used up: so after a bound was lowered, until a recheck (INV-10)."""
+    return item.counted >= draft.policy.attempts
+
+
 def _acquired(draft: Draft, item: Item) -> tuple[Check, ...]:
     """The checks that let a lease be given, with what each of them saw."""
     policy = draft.policy
@@ -107,7 +112,7 @@ def _named(draft: Draft, name: str) -> Item | Refused:
     if isinstance(item, Refused):
         return item
     if item.status is Status.READY:
-        return _over_limit(draft, item) or item
+        return _over_limit(draft, item.id, item.work_class, item.tenant) or item
     if item.lease is None:
         return _not_ready(item)
     aside: tuple[c.Command, ...] = ()
@@ -137,37 +142,45 @@ def _not_ready(item: Item) -> Refused:
     )
 
 
-def _over_limit(draft: Draft, item: Item) -> Refused | None:
+def _over_limit(draft: Draft, what: str, work_class: str, tenant: str) -> Refused | None:
     """Concurrency is never exceeded at any seq (INV-11)."""
     policy = draft.policy
     total = draft.get("count", Status.LEASED)
-    for what, live, limit in (
+    for scope, live, limit in (
         ("ledger", total if isinstance(total, int) else 0, policy.ledger_leases),
-        ("class", draft.load(f"class/{item.work_class}"), policy.class_leases),
-        ("tenant", draft.load(f"tenant/{item.tenant}"), policy.tenant_leases),
         ("actor", draft.load(f"actor/{draft.ask.actor}"), policy.actor_leases),
+        ("class", draft.load(f"class/{work_class}"), policy.class_leases),
+        ("tenant", draft.load(f"tenant/{tenant}"), policy.tenant_leases),
     ):
         if live >= limit:
             return Refused(
                 Code.CONCURRENCY_LIMIT,
-                f"cannot lease {item.id}: {live} leases are live for this {what}, the limit is"
+                f"cannot lease {what}: {live} leases are live for this {scope}, the limit is"
                 f" {limit}",
                 "wait until one ends, or raise the limit in the policy",
-                {"scope": what, "live": live, "limit": limit},
+                {"scope": scope, "live": live, "limit": limit},
             )
     return None
 
 
 def _next(draft: Draft, cmd: c.GrantLease) -> Item | Refused:
-    """The first ready item of the lane whose turn it is; lanes at their limit are skipped whole."""
+    """The first ready item of the lane whose turn it is; lanes at their limit are skipped whole.
+
+    Looks at more lanes while there are any and none of those that it knows has something to give,
+    so that no lane waits behind others that are full (INV-12).
+    """
     refused: Refused | None = None
     for lane in _lanes(draft, cmd):
-        item = _head(draft, lane)
-        if item is None:
+        work_class, _, tenant = lane.id.partition("|")
+        full = _over_limit(draft, "the next item", work_class, tenant)
+        if full is not None:
+            refused = full
             continue
-        refused = _over_limit(draft, item)
-        if refused is None:
+        item = _head(draft, lane)
+        if item is not None:
             return item
+    if draft.query("lanes?", "more"):
+        raise Missing(("lanes+", ""))
     return refused or Refused(
         Code.NOTHING_READY,
         "nothing is ready to be leased",
@@ -187,16 +200,17 @@ def _lanes(draft: Draft, cmd: c.GrantLease) -> list[Lane]:
 def _head(draft: Draft, lane: Lane) -> Item | None:
     """The lane's first ready item: from the loaded window, or one that became ready since."""
     best: Item | None = None
-    for name in draft.view.fresh.get(lane.id, ()):
+    fresh = draft.view.fresh.get(lane.id, ())
+    for name in fresh:
         item = draft.item(name)
-        if item is None or item.status is not Status.READY:
+        if item is None or item.status is not Status.READY or _spent(draft, item):
             continue
         if best is None or (item.rank, item.number) < (best.rank, best.number):
             best = item
     window = draft.query("ready?", lane.id)
     for name in window.ids[draft.view.heads.get(lane.id, 0) :]:
         item = draft.item(name)
-        if item is None or item.status is not Status.READY:
+        if item is None or item.status is not Status.READY or name in fresh or _spent(draft, item):
             continue
         first = best is None or (item.rank, item.number) < (best.rank, best.number)
         return item if first else best
@@ -244,6 +258,9 @@ def _release(draft: Draft, cmd: c.ReleaseLease) -> Refused | None:
     lease = fenced(draft, item, cmd.fence, "release", late)
     if isinstance(lease, Refused):
         return lease
+    returned = not item.reported
+    if not returned and _poisoned(draft, item, lease):
+        return None
     status, reason, trigger, _ = requeue(draft, item)
     event = e.LeaseReleased(
         "T04",
@@ -251,7 +268,7 @@ def _release(draft: Draft, cmd: c.ReleaseLease) -> Refused | None:
         status,
         lease,
         cmd.reason[:500],
-        not item.reported,
+        returned,
         reason,
         trigger,
     )
@@ -259,20 +276,27 @@ def _release(draft: Draft, cmd: c.ReleaseLease) -> Refused | None:
     return None
 
 
+def _poisoned(draft: Draft, item: Item, lease: Lease) -> bool:
+    """T10 ``poison`` where a lease ends without a result and no attempt is left (INV-10)."""
+    if not _spent(draft, item):
+        return False
+    put_aside(
+        draft,
+        item,
+        TriageKind.POISON,
+        evidence=(f"attempts:{item.counted}", lease.id),
+        reason=f"{item.counted} attempts ended without a result",
+        by=QUEUE,
+    )
+    return True
+
+
 def _expire(draft: Draft, cmd: c.ExpireLease) -> Refused | None:
     """T04 by time, or T10 ``poison`` once the attempts are used up (INV-10)."""
     item = draft.item(cmd.item)
     if item is None or item.lease is None or not expired(draft, item.lease):
         return None
-    if item.counted >= draft.policy.attempts:
-        put_aside(
-            draft,
-            item,
-            TriageKind.POISON,
-            evidence=(f"attempts:{item.counted}", item.lease.id),
-            reason=f"{item.counted} attempts ended without a result",
-            by=QUEUE,
-        )
+    if _poisoned(draft, item, item.lease):
         return None
     status, reason, trigger, _ = requeue(draft, item)
     event = e.LeaseExpired("T04", item.status, status, item.lease, reason, trigger)
@@ -316,6 +340,9 @@ def _fail(draft: Draft, cmd: c.FailWork) -> Refused | None:
 
 
 def _late(draft: Draft, cmd: c.RecordLateReport) -> Refused | None:
+    item = find(draft, cmd.item)
+    if isinstance(item, Refused):
+        return item
     event = e.LateReportRecorded(
         cmd.fence,
         cmd.phase,

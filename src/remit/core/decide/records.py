@@ -13,7 +13,7 @@ from remit.core import commands as c
 from remit.core import item_events as e
 from remit.core.admission import requeue
 from remit.core.decide.asking import bad, find, moving
-from remit.core.decide.items import finish
+from remit.core.decide.items import finish, fit_successor
 from remit.core.facts import Item, Triage
 from remit.core.refusals import Code, Refused
 from remit.core.settlement import review
@@ -128,8 +128,9 @@ def _close(draft: Draft, item: Item, how: Resolution, cmd: c.ResolveTriage) -> R
         successor = find(draft, cmd.successor)
         if isinstance(successor, Refused):
             return successor
-        if successor.id == item.id or successor.status is Status.CLOSED:
-            return bad("successor", successor.id, "another item that is not closed")
+        unfit = fit_successor(draft, item, successor)
+        if unfit is not None:
+            return unfit
     refused = moving(item, "T12", Status.CLOSED)
     if refused is not None:
         return refused

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from remit.core import commands as c
 from remit.core import item_events as e
+from remit.core.checks import Result
 from remit.core.decide.asking import bad, find, kind_of, moving
 from remit.core.facts import ActorKind, Item, Row, RowOutcome, Work
 from remit.core.refusals import Code, Refused
@@ -41,6 +42,23 @@ def _may_verify(draft: Draft, item: Item, work: Work) -> Refused | None:
     return None
 
 
+def _sound(draft: Draft, cmd: c.RecordVerification) -> Refused | None:
+    """Refuse an artifact diff that no service made, and findings that name a row twice."""
+    if cmd.artifact_diff not in ("", *(r.value for r in Result)):
+        return bad("artifact diff", cmd.artifact_diff, "PASS, FAIL, BLOCKED, NOT_TESTED or none")
+    if cmd.artifact_diff and kind_of(draft) is not ActorKind.SERVICE:
+        return Refused(
+            Code.ACTOR_KIND_REFUSED,
+            f"cannot record an artifact diff of {cmd.item} as {draft.ask.actor}: a service makes it",
+            "'remit verify' compares the artifacts as the built-in verifier",
+            {"actor": draft.ask.actor},
+        )
+    rows = [finding.row for finding in cmd.findings]
+    if len(set(rows)) != len(rows):
+        return bad("findings", ", ".join(rows), "one finding for each row")
+    return None
+
+
 def _fits(draft: Draft, item: Item, finding: c.RowFinding) -> Row | Refused:
     row = draft.get("row", finding.row) if finding.row in item.plan.rows else None
     if not isinstance(row, Row):
@@ -52,9 +70,15 @@ def _fits(draft: Draft, item: Item, finding: c.RowFinding) -> Row | Refused:
             "verify again",
             {"row": row.id, "registered": row.digest, "found": finding.digest},
         )
+    if finding.result not in list(Verdict):
+        return bad("result", finding.result, "one of " + ", ".join(Verdict))
+    if finding.result == Verdict.VERIFIED and (finding.executed < 1 or finding.skipped):
+        found = f"{finding.executed} executed, {finding.skipped} skipped"
+        return bad(f"verified result of {row.id}", found, "checks executed and none skipped")
+    kind = kind_of(draft)
     needed = ActorKind.HUMAN if row.kind == RowKind.RUBRIC else ActorKind.SERVICE
     judged = finding.result != Verdict.NOT_MACHINE_CHECKABLE
-    if judged and kind_of(draft) is not needed:
+    if kind is not needed and (judged or kind is ActorKind.AGENT):
         return Refused(
             Code.ACTOR_KIND_REFUSED,
             f"cannot record a result of {row.id} as {draft.ask.actor}: a {row.kind} row is judged"
@@ -67,17 +91,13 @@ def _fits(draft: Draft, item: Item, finding: c.RowFinding) -> Row | Refused:
 
 
 def _result(item: Item, finding: c.RowFinding, commit: str) -> str:
-    """The finding's result, or ``contradicted`` where the row answered otherwise before."""
+    """The finding's result, or ``contradicted`` where the row ever answered otherwise there."""
+    answers = finding.executed and finding.result in _ANSWERS
     for old in item.results:
-        if (
-            old.row == finding.row
-            and old.commit == commit
-            and old.executed
-            and finding.executed
-            and old.result in _ANSWERS
-            and finding.result in _ANSWERS
-            and old.result != finding.result
-        ):
+        if old.row != finding.row or old.commit != commit or not answers:
+            continue
+        told = old.executed and old.result in _ANSWERS and old.result != finding.result
+        if told or old.result == Verdict.CONTRADICTED:
             return Verdict.CONTRADICTED
     return finding.result
 
@@ -90,7 +110,7 @@ def _outcome(
     merged: list[RowOutcome | e.RowResultRecord] = [r for r in item.results if r.commit == commit]
     for known in (*merged, *records):
         latest[known.row] = known.result
-    if Verdict.CONTRADICTED in latest.values():
+    if any(known.result == Verdict.CONTRADICTED for known in (*merged, *records)):
         return "T10", Status.TRIAGED, TriageKind.CONTRADICTED
     if Verdict.SHIP_VERIFY_GAP in latest.values() or artifact_diff not in ("", "PASS"):
         return "T10", Status.TRIAGED, TriageKind.VERIFIER_GAP
@@ -115,7 +135,7 @@ def record(draft: Draft, cmd: c.RecordVerification) -> Refused | None:
             "verify the shipped commit",
             {"item": item.id, "shipped": work.shipped},
         )
-    refused = _may_verify(draft, item, work)
+    refused = _may_verify(draft, item, work) or _sound(draft, cmd)
     if refused is not None:
         return refused
     records = []

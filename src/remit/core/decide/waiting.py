@@ -11,17 +11,22 @@ from typing import Any, Final
 
 from remit.core import commands as c
 from remit.core import item_events as e
+from remit.core.deadlock import BEGIN, CLEAR, TooFar, Wait, cycle_of, lineage
 from remit.core.decide.asking import bad, find
-from remit.core.dependencies import MAX_DEPENDENCIES, unmet_edges
-from remit.core.facts import Dependency, DependencyKind, EdgeState
+from remit.core.dependencies import MAX_DEPENDENCIES
+from remit.core.facts import DependencyKind, Item
 from remit.core.refusals import Code, Refused
 from remit.core.settlement import (
-    MAX_LINEAGE,
     QUEUED,
+    children_of,
+    enclose,
     is_inner,
     judge,
+    regroup,
+    regroup_waiters,
     review,
     settle_more,
+    since,
     tell,
 )
 from remit.core.status import Status
@@ -42,64 +47,80 @@ def add_edge(draft: Draft, item: str, target: str, kind: str) -> Refused | None:
         return dependent
     if isinstance(found, Refused):
         return found
-    refused = _fits(draft, dependent.id, dependent.dependencies, found.id, edge)
+    _, state, via = judge(draft, edge, found.id)
+    refused = _fits(dependent, found.id, edge) or closes(
+        draft, _new_waits(draft, item, via, edge), item, via, edge
+    )
     if refused is not None:
         return refused
-    _, state, via = judge(draft, edge, found.id)
     inner = is_inner(draft, item, edge, via)
     draft.emit("item", item, e.DependencyAdded(found.id, edge, state, via, inner))
-    if edge is DependencyKind.WAITS_FOR:
-        for child in children_of(draft, via):
-            add_child(draft, item, child)
     if edge is DependencyKind.PARENT:
-        announce_child(draft, via, item)
-        enclose(draft, via)
-        tell(draft, item, via)
+        adopt(draft, item, via)
+    else:
+        regroup(draft, item)
     return None
 
 
-def enclose(draft: Draft, parent: str) -> None:
-    """A new child may make waits of its ancestors inner ones; bring those up to date."""
-    seen: set[str] = set()
-    queue = [parent]
-    while queue and len(seen) < MAX_LINEAGE:
-        name = queue.pop()
-        item = draft.item(name)
-        if item is None or name in seen:
-            continue
-        seen.add(name)
-        for via in dict.fromkeys(d.via for d in unmet_edges(item) if not d.inner):
-            tell(draft, name, via)
-        queue += [d.via for d in item.dependencies if d.kind is DependencyKind.PARENT]
+def adopt(draft: Draft, child: str, parent: str, *, left: bool = False) -> None:
+    """Bring up to date what a child that came, or ``left``, changes around its parent."""
+    enclose(draft, parent, left=left)
+    regroup_waiters(draft, parent)
+    tell(draft, child, parent)
 
 
-def _fits(
-    draft: Draft, item: str, has: tuple[Dependency, ...], target: str, kind: DependencyKind
-) -> Refused | None:
-    if len(has) >= MAX_DEPENDENCIES:
-        return bad("dependencies", len(has) + 1, f"at most {MAX_DEPENDENCIES} of one item")
-    if any(d.target == target and d.kind is kind for d in has):
+def _fits(item: Item, target: str, kind: DependencyKind) -> Refused | None:
+    if len(item.dependencies) >= MAX_DEPENDENCIES:
+        return bad(
+            "dependencies", len(item.dependencies) + 1, f"at most {MAX_DEPENDENCIES} of one item"
+        )
+    if any(d.target == target and d.kind is kind for d in item.dependencies):
         return Refused(
             Code.DEPENDENCY_EXISTS,
-            f"{item} waits on {target} ({kind}) already",
-            f"see 'remit dep tree {item}'",
-            {"item": item, "target": target, "kind": str(kind)},
+            f"{item.id} waits on {target} ({kind}) already",
+            f"see 'remit dep tree {item.id}'",
+            {"item": item.id, "target": target, "kind": str(kind)},
         )
-    if item == target:
-        return _cycle((item, item))
-    fresh = draft.view.facts.get(("item", item)) is None
-    if fresh:
-        return None
-    path = draft.query("reaches?", f"{target}>{item}")
-    if path is None:
-        return None
-    if not path:
+    return None
+
+
+def _new_waits(draft: Draft, item: str, via: str, kind: DependencyKind) -> list[Wait]:
+    """Every wait that the new edge brings, its own and those of others on the item."""
+    if kind is DependencyKind.PARENT:
+        edges = draft.query("waiting?", f"{via}|{DependencyKind.WAITS_FOR}|-")
+        above = lineage(draft, via) | {via}
+        waiters = dict.fromkeys(edge.dependent for edge in edges)
+        return [
+            Wait(item, (via, CLEAR)),
+            *(Wait(w, (item, BEGIN), inner=w in above) for w in waiters if w != item),
+        ]
+    needed = [via]
+    if kind is DependencyKind.WAITS_FOR:
+        needed = [child for child in children_of(draft, via) if child != item] or needed
+    return [Wait(item, (name, BEGIN), is_inner(draft, item, kind, name)) for name in needed]
+
+
+def closes(
+    draft: Draft, waits: list[Wait], item: str, via: str, kind: DependencyKind
+) -> Refused | None:
+    """Refuse an edge with the shortest cycle that one of its waits would close.
+
+    Nothing leads to a new item that nobody waits for, so its own waits are not looked into.
+    """
+    if draft.view.facts.get(("item", item)) is None and not since(draft, item):
+        waits = [wait for wait in waits if wait.item != item or wait.needs[0] == item]
+    child, within = "", frozenset[str]()
+    if kind is DependencyKind.PARENT:
+        child, within = item, frozenset(lineage(draft, via) | {via})
+    try:
+        cycles = [found for wait in waits if (found := cycle_of(draft, wait, child, within))]
+    except TooFar:
         return Refused(
             Code.TOO_MANY,
-            f"cannot prove that {item} -> {target} makes no cycle: too many items lie between",
+            f"cannot prove that {item} -> {via} makes no cycle: too many items lie between",
             "remove dependencies that are met already and repeat",
         )
-    return _cycle((item, *path))
+    return _cycle(min(cycles, key=len)) if cycles else None
 
 
 def _cycle(path: tuple[str, ...]) -> Refused:
@@ -109,51 +130,6 @@ def _cycle(path: tuple[str, ...]) -> Refused:
         "remove one of these dependencies first",
         {"cycle": list(path)},
     )
-
-
-def children_of(draft: Draft, parent: str) -> list[str]:
-    """Items that name this one as their parent, finished ones too."""
-    names = dict.fromkeys(draft.query("children?", parent))
-    for name in draft.view.edges.get(parent, ()):
-        names[name] = None
-    return [n for n in names if _is_child(draft, n, parent)]
-
-
-def _is_child(draft: Draft, name: str, parent: str) -> bool:
-    item = draft.item(name)
-    return item is not None and any(
-        d.kind is DependencyKind.PARENT and d.via == parent for d in item.dependencies
-    )
-
-
-def add_child(draft: Draft, waiter: str, child: str) -> None:
-    """One child of what ``waiter`` waits for becomes an edge of its own."""
-    item = draft.item(waiter)
-    if item is None or item.status not in QUEUED or waiter == child:
-        return
-    kind = DependencyKind.WAITS_FOR_CHILD
-    if any(d.target == child and d.kind is kind for d in item.dependencies):
-        return
-    _, state, via = judge(draft, kind, child)
-    inner = is_inner(draft, waiter, kind, via)
-    draft.emit("item", waiter, e.DependencyAdded(child, kind, state, via, inner))
-
-
-def announce_child(draft: Draft, parent: str, child: str) -> None:
-    """A new child: whoever waits for all children of the parent waits for this one too."""
-    for edge in draft.query("dependents?", parent):
-        if edge.kind == DependencyKind.WAITS_FOR:
-            add_child(draft, edge.dependent, child)
-            _refresh_group(draft, edge.dependent, parent)
-            review(draft, edge.dependent)
-
-
-def _refresh_group(draft: Draft, waiter: str, parent: str) -> None:
-    item = draft.item(waiter)
-    for d in item.dependencies if item else ():
-        if d.kind is DependencyKind.WAITS_FOR and d.via == parent and d.state is EdgeState.UNMET:
-            settled = e.DependencySettled(d.target, d.kind, EdgeState.MET, d.via, d.inner, d.target)
-            draft.emit("item", waiter, settled)
 
 
 def _add(draft: Draft, cmd: c.AddDependency) -> Refused | None:
@@ -179,7 +155,9 @@ def _remove(draft: Draft, cmd: c.RemoveDependency) -> Refused | None:
         return item
     named = (cmd.target, f"?{cmd.target}")
     edges = [
-        d for d in item.dependencies if d.target in named and (not cmd.kind or d.kind == cmd.kind)
+        d
+        for d in item.dependencies
+        if d.target in named and cmd.kind in ("", d.kind) and d.kind in USABLE
     ]
     if not edges:
         return Refused(
@@ -192,6 +170,10 @@ def _remove(draft: Draft, cmd: c.RemoveDependency) -> Refused | None:
         return Refused(Code.ITEM_FINISHED, f"{item.id} is {item.status}", "nothing waits any more")
     for edge in edges:
         draft.emit("item", item.id, e.DependencyRemoved(edge.target, edge.kind, cmd.reason))
+    for edge in edges:
+        if edge.kind is DependencyKind.PARENT:
+            adopt(draft, item.id, edge.via, left=True)
+    regroup(draft, item.id)
     review(draft, item.id)
     return None
 

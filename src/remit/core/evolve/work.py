@@ -17,6 +17,7 @@ from remit.core.evolve.moves import Get, Out, account, add, check_move, item_of,
 from remit.core.facts import Hold, Item, RowOutcome, Triage, Work
 from remit.core.fold import FoldError
 from remit.core.ids import EPOCH_SHIFT
+from remit.core.rows import Verdict
 from remit.core.status import Outcome, Status
 
 Handler = Callable[[Get, Recorded, Any, Out], None]
@@ -172,6 +173,13 @@ def _shipped(get: Get, rec: Recorded, ev: e.ShipObserved, out: Out) -> None:
     _moved(get, rec, ev, out, item, work=work)
 
 
+def _outlasts(old: RowOutcome, new: RowOutcome) -> bool:
+    """Whether an answer is kept beside a later result that gave none at the same commit."""
+    answered = old.executed and old.result != Verdict.NOT_MACHINE_CHECKABLE
+    answers = new.executed and new.result != Verdict.NOT_MACHINE_CHECKABLE
+    return bool(answered and not answers and old.commit == new.commit)
+
+
 def _verified(get: Get, rec: Recorded, ev: e.VerificationRecorded, out: Out) -> None:
     item = item_of(get, rec)
     if rec.actor in item.holders:
@@ -182,7 +190,8 @@ def _verified(get: Get, rec: Recorded, ev: e.VerificationRecorded, out: Out) -> 
         )
         for r in ev.results
     }
-    results = tuple(r for r in item.results if r.row not in new) + tuple(new.values())
+    old = (r for r in item.results if r.row not in new or _outlasts(r, new[r.row]))
+    results = (*old, *new.values())
     work = _work(rec, item)
     if ev.artifact_diff:
         work = changed(work, artifact_diff=ev.artifact_diff)
@@ -246,7 +255,7 @@ def _closed(get: Get, rec: Recorded, ev: e.ItemClosed, out: Out) -> None:
         raise FoldError(rec, f"{item.id} closes with open triage records")
     source = item.source
     if source is not None:
-        source = changed(source, satisfies=ev.satisfies)
+        source = changed(source, satisfies=ev.satisfies, failed=ev.failed)
     _moved(
         get,
         rec,

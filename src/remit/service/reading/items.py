@@ -27,12 +27,18 @@ LANES: Final = 64
 """Most lanes that the order of leases looks at."""
 
 
-def find(tx: ReadTx, text: str) -> str | Refused:
-    """The item id that a person means: an id, a work id, or an unambiguous beginning of either."""
+def exact(tx: ReadTx, text: str) -> str | None:
+    """The item with exactly this id or work id: what a write may act on (no abbreviations)."""
     if is_item_id(text) and tx.load([("item", text)])["item", text] is not None:
         return text
     known = tx.load([("alias", text)])["alias", text] if text else None
-    if isinstance(known, str):
+    return known if isinstance(known, str) else None
+
+
+def find(tx: ReadTx, text: str) -> str | Refused:
+    """The item id that a person means: an id, a work id, or an unambiguous beginning of either."""
+    known = exact(tx, text)
+    if known is not None:
         return known
     matches: dict[str, None] = {}
     for kind, name in tx.find(text, 20) if text else ():

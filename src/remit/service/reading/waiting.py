@@ -115,7 +115,7 @@ def _unaccepted(tx: ReadTx) -> list[dict[str, Any]]:
 
 
 def triage_list(tx: ReadTx, *, open_only: bool, limit: int) -> dict[str, Any]:
-    """Triage records, oldest first."""
+    """Triage records, oldest first; a ``limit`` of 0 means all."""
     names = tx.triage(open_only=open_only, limit=RECORDS)
     shown = names[:limit] if limit else names
     facts = tx.load([("triage", name) for name in shown])

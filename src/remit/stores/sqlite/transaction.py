@@ -9,7 +9,7 @@ A transaction is used by one thread, for a short time, and is of no use once it 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import apsw
@@ -255,9 +255,15 @@ class SqliteWrite(SqliteRead):
     """The one writer's transaction; see ``remit.ports.WriteTx``."""
 
     def __init__(
-        self, connection: apsw.Connection, ledger_id: str, clock: Clock, epoch_known: int
+        self,
+        connection: apsw.Connection,
+        ledger_id: str,
+        clock: Clock,
+        epoch_known: int,
+        step: Callable[[str], None],
     ) -> None:
         super().__init__(connection, ledger_id, clock)
+        self._step = step
         self._epoch_known = max(epoch_known, self.epoch)
         self._dirty = False
         self._jumped = False
@@ -300,6 +306,7 @@ class SqliteWrite(SqliteRead):
         if not rows:
             return
         self._dirty = True
+        self._step("before events")
         try:
             self._connection.executemany(_SQL["append"], rows)
         except apsw.ConstraintError as error:
@@ -312,6 +319,7 @@ class SqliteWrite(SqliteRead):
         """Write rows, compare-and-set on what was loaded."""
         self._dirty = True
         write_changes(self._connection, self._ledger_id, changes)
+        self._step("after rows")
 
     def replace_rows(self, rows: Rows) -> None:
         """Put freshly folded rows in the place of all that are there."""

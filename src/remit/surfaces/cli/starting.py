@@ -1,4 +1,7 @@
-"""Commands to start with: a ledger, a look at the machine, a backlog, the demo, the benchmark."""
+"""Commands to start with: a ledger, a look at the machine, a backlog, the demo, the benchmark.
+
+What they need beyond the ledger is imported only when they run.
+"""
 
 from __future__ import annotations
 
