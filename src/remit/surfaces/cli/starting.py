@@ -5,7 +5,6 @@ What they need beyond the ledger is imported only when they run.
 
 from __future__ import annotations
 
-import importlib
 from collections import Counter
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -243,7 +242,8 @@ def demo(
     clean: Annotated[bool, typer.Option("--clean", help="Remove everything in the end.")] = False,
 ) -> Answer:
     """Play the whole lifecycle on real git repositories, offline."""
-    run = importlib.import_module("remit.demo.main").run
+    from remit.demo.main import run
+
     options = session.options
     status = run(keep=keep, as_json=options.json, quiet=options.quiet, clean=clean)
     return Answer({}, None, int(status), printed=True)
@@ -258,6 +258,7 @@ def bench(
     ] = None,
 ) -> Answer:
     """Measure this machine: durable throughput, beside what else is installed."""
-    run = importlib.import_module("remit.bench.main").run
+    from remit.bench.main import run
+
     status = run(quick=quick, as_json=session.options.json, out=out)
     return Answer({}, None, int(status), printed=True)
