@@ -56,6 +56,12 @@ def blocked(screen: Screen, data: Data) -> None:
     if not data["items"]:
         screen.line("nothing is blocked")
         return
+    if screen.tty:
+        for i in data["items"]:
+            screen.line(f"{_name(i)}  {i['status']}, {i['blocked_by']}: {i['title']}")
+            screen.line(f"    {i['how_to_open']}", "dim")
+        _more(screen, data, len(data["items"]))
+        return
     rows = [
         (_name(i), i["status"], i["blocked_by"], i["how_to_open"], i["title"])
         for i in data["items"]
