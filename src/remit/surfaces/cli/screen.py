@@ -17,7 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from remit.surfaces.cli.session import Options
-from remit.surfaces.cli.visible import visible
+from remit.surfaces.cli.visible import plain, visible
 
 PIPED_WIDTH: Final = 1_000
 """Columns of a pipe: nothing that a list shows is cut there."""
@@ -134,17 +134,6 @@ def screen_of(options: Options) -> Screen:
 def _cell(value: Any) -> Text:
     shown = visible(plain(value), CELL)
     return Text(shown, style=STYLES.get(shown, ""))
-
-
-def plain(value: Any) -> str:
-    """A value as people write it."""
-    if value is None:
-        return "-"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, list | tuple):
-        return ", ".join(plain(part) for part in value) or "-"
-    return str(value)
 
 
 def essence(data: Mapping[str, Any]) -> list[str]:

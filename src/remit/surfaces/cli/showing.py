@@ -8,9 +8,12 @@ what to do next.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from remit.surfaces.cli.screen import Screen, plain
+from remit.surfaces.cli.visible import plain
+
+if TYPE_CHECKING:
+    from remit.surfaces.cli.screen import Screen
 
 Data = Mapping[str, Any]
 

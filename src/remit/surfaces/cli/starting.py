@@ -5,9 +5,10 @@ What they need beyond the ledger is imported only when they run.
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -19,9 +20,11 @@ from remit.surfaces.cli.config import NAME, TEMPLATE
 from remit.surfaces.cli.declare import OPERATE, START, stands, writes
 from remit.surfaces.cli.groups import app
 from remit.surfaces.cli.progress import shown
-from remit.surfaces.cli.screen import Screen
 from remit.surfaces.cli.session import Session
 from remit.surfaces.cli.working import Repository
+
+if TYPE_CHECKING:  # it loads the tables, which --json does without
+    from remit.surfaces.cli.screen import Screen
 
 EXAMPLES: Final = 3
 """Quarantined rows of each code that people are shown."""
@@ -50,7 +53,7 @@ def init(
     from remit.wiring import create_ledger, path_of, url_of
 
     at = finding.place()
-    named = session.options.ledger
+    named = session.options.ledger or os.environ.get("REMIT_LEDGER", "")
     path = path_of(named).absolute() if named else finding.new_ledger(at)
     _free(path, at, named)
     first = human or session.actor

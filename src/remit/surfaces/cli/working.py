@@ -11,12 +11,13 @@ import os
 import re
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
 from remit.core import commands as c
 from remit.core.facts import Lease
+from remit.core.item_events import LeaseReleased
 from remit.core.refusals import Code, Refused
 from remit.service.delivery import Delivery
 from remit.service.operations import lease_of
@@ -28,8 +29,10 @@ from remit.surfaces.cli.declare import reads as read
 from remit.surfaces.cli.groups import app, report
 from remit.surfaces.cli.looking import Item
 from remit.surfaces.cli.planning import Exact, Why, after, event_of, said
-from remit.surfaces.cli.screen import Screen
 from remit.surfaces.cli.session import Session, accepted
+
+if TYPE_CHECKING:  # it loads the tables, which --json does without
+    from remit.surfaces.cli.screen import Screen
 
 Fence = Annotated[
     int,
@@ -204,7 +207,9 @@ def release(session: Session, item: Exact, fence: Fence, reason: Why = "") -> An
     name = session.exact(item)
     command = c.ReleaseLease(name, fence, reason)
     done = accepted(session.operations.release(command, command_id=session.command_id))
-    return Answer({"lease": None, **after(session, name, done)}, said)
+    ended = [r.event.lease for r in done.events if isinstance(r.event, LeaseReleased)]
+    lease = shown_lease(ended[0]) if ended else None
+    return Answer({"lease": lease, **after(session, name, done)}, said)
 
 
 def _brief(screen: Screen, data: Any) -> None:
