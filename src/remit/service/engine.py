@@ -31,7 +31,7 @@ from remit.core.commands import (
 from remit.core.decide import Accepted, NeedMore, decide
 from remit.core.decide.leases import QUEUE
 from remit.core.events import BlobRedacted, EpochAdopted, Recorded
-from remit.core.facts import LEDGER, Ledger
+from remit.core.facts import LEDGER, Fact, Key, Ledger
 from remit.core.ids import EPOCH_SHIFT
 from remit.core.needs import needs
 from remit.core.refusals import Code, Refused
@@ -50,6 +50,17 @@ ROUNDS_A_CALL: Final = 3
 
 SWEEP: Final = 100
 """Most overdue leases that one transaction records."""
+
+
+KEEP: Final = 100
+"""Most changed facts after which single items are kept for the next transaction."""
+
+SHARED: Final = frozenset(("counter", "count", "ledger", "actor", "lane", "load", "rule", "goal"))
+"""Kinds of facts that one call after the other needs."""
+
+Kept = tuple[int, dict[Key, Fact | None]]
+"""Facts as they were after an event, by its seq. State is a function of the events, so they are still
+true whenever the head is at that seq, whoever wrote in between."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +106,7 @@ class Engine:
 
     def __init__(self, store: Store) -> None:
         self.store = store
+        self._kept: Kept = (0, {})
 
     def run(
         self,
@@ -126,13 +138,15 @@ class Engine:
         self, calls: Sequence[Call], atomic: bool, urgent: bool, adopting: bool
     ) -> list[Answer]:
         with self.store.write(urgent=urgent, adopting=adopting) as tx:
-            batch = Batch(tx, calls)
-            answers = batch.decide_all(sweep=not urgent and not adopting)
+            batch = Batch(tx, calls, self._kept)
+            leasing = any(isinstance(call.command, GrantLease) for call in calls)
+            answers = batch.decide_all(sweep=leasing and not urgent and not adopting)
             if atomic and any(isinstance(a, Refused) for a in answers):
                 answers = [a if isinstance(a, Refused) else ABORTED for a in answers]
                 batch = batch.only_asides()
             batch.store()
             unsettled = batch.unsettled
+        self._kept = batch.kept()
         if unsettled:
             self.settle()
         return answers
@@ -165,11 +179,12 @@ ABORTED: Final = Refused(
 class Batch:
     """The decisions of one transaction."""
 
-    def __init__(self, tx: WriteTx, calls: Sequence[Call]) -> None:
+    def __init__(self, tx: WriteTx, calls: Sequence[Call], kept: Kept = (0, {})) -> None:
         self.tx = tx
         self.calls = calls
         self.now = tx.now()
-        self.view = View(tx.small(), tx.head().seq)
+        seq = tx.head().seq
+        self.view = View(kept[1] if seq and kept[0] == seq else tx.small(), seq)
         if LEDGER not in self.view.facts:
             self.view.facts[LEDGER] = None
         leases = sum(isinstance(call.command, GrantLease) for call in calls)
@@ -178,6 +193,17 @@ class Batch:
         self.blobs: list[Blob] = []
         self.asides: dict[Call, None] = {}
         self.late: set[str] = set()
+
+    def kept(self) -> Kept:
+        """Facts that the next transaction of this process may start from (see ``Kept``)."""
+        facts = self.view.facts
+        items = len(self.view.original) <= KEEP
+        kept = {
+            key: fact
+            for key, fact in facts.items()
+            if key[0] in SHARED or (items and key[0] in ("item", "row") and fact is not None)
+        }
+        return (self.view.seq, kept) if len(kept) <= 4 * KEEP else (0, {})
 
     @property
     def unsettled(self) -> tuple[str, ...]:
@@ -293,7 +319,11 @@ class Batch:
             self.settle_one()
 
     def sweep(self) -> int:
-        """Record leases that have run out; returns how many."""
+        """Record leases that have run out; returns how many.
+
+        Whoever asks for a lease looks for all of them; other commands record only the expiry of the
+        item that they are about.
+        """
         due = self.tx.due(self.now, SWEEP)
         ledger = self.view.facts[LEDGER]
         if isinstance(ledger, Ledger) and ledger.epoch:

@@ -17,7 +17,7 @@ import typer
 from remit import __version__
 from remit.core.refusals import Code
 from remit.ports import OutcomeUnknown, RemitError
-from remit.surfaces.cli.answers import Answer, print_data, stop
+from remit.surfaces.cli.answers import Answer, print_data, stop, telling
 from remit.surfaces.cli.session import Options, Session
 
 GLOBAL: Final = "Global options"
@@ -206,6 +206,12 @@ def carry_out(run: Run, session: Session, given: dict[str, Any]) -> int:
         session.close()
     if answer.printed:
         return answer.exit_status
+    with telling(session.used_command_id):
+        _tell(answer, session)
+    return answer.exit_status
+
+
+def _tell(answer: Answer, session: Session) -> None:
     if session.options.json:
         print_data(answer.data)
     else:
@@ -216,7 +222,6 @@ def carry_out(run: Run, session: Session, given: dict[str, Any]) -> int:
             screen.lines(essence(answer.data))
         elif answer.show is not None:
             answer.show(screen, answer.data)
-    return answer.exit_status
 
 
 def _repeatable(trouble: RemitError, session: Session) -> RemitError:

@@ -165,12 +165,18 @@ def _figures(present: Policy, texts: list[str]) -> dict[str, Any]:
         if isinstance(getattr(present, name), bool):
             answers = {"true": True, "yes": True, "false": False, "no": False}
             if value not in answers:
-                raise stop(Code.BAD_INPUT, f"{name} is {value!r}, expected true or false", "")
+                raise stop(
+                    Code.BAD_INPUT,
+                    f"{name} is {value!r}, expected true or false",
+                    "write NAME=VALUE",
+                )
             found[name] = answers[value]
         elif value.isascii() and value.isdigit() and len(value) < 17:
             found[name] = int(value)
         else:
-            raise stop(Code.BAD_INPUT, f"{name} is {value!r}, expected a whole number", "")
+            raise stop(
+                Code.BAD_INPUT, f"{name} is {value!r}, expected a whole number", "write NAME=VALUE"
+            )
     return found
 
 

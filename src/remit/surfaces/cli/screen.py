@@ -55,6 +55,7 @@ class Screen:
         self.console = Console(
             file=sys.stdout,
             width=None if tty else PIPED_WIDTH,
+            force_terminal=tty,
             no_color=True if colour is False else None,
             highlight=False,
             markup=False,
