@@ -22,7 +22,7 @@ from remit.core.backlog import ImportedRow, UnfitRow
 from remit.core.canonical import canonical
 from remit.core.commands import Command
 from remit.core.decide.imports import EDITABLE
-from remit.core.events import RowQuarantined
+from remit.core.events import Recorded, RowQuarantined
 from remit.core.facts import ImportRun, Item, Rule
 from remit.core.refusals import Code, Refused
 from remit.ports import Backlog, Blob, ReadTx
@@ -105,7 +105,8 @@ class Import:
 
     def _note(self, run: str) -> None:
         """What an import of this content quarantined before: such rows are on the ledger once."""
-        after, events = 0, []
+        after = 0
+        events: list[Recorded] = []
         while run and (after == 0 or events):
             with self.operations.store.read() as tx:
                 events = tx.stream(run, after, CHUNK)
