@@ -21,6 +21,7 @@ from remit.core.item_events import CompletionReported, LeaseGranted, LeaseRenewe
 from remit.core.refusals import Refused
 from remit.ports import Store
 from remit.service.engine import ABORTED, Answer, Call, Done, Engine
+from remit.service.fitting import misfit, unfit_name
 from remit.service.texts import Prepared
 
 C = TypeVar("C", bound=Command)
@@ -34,6 +35,14 @@ class Caller:
     assurance: str = "asserted"
     conversation_ref: str = ""
     trace_context: str = ""
+
+    def misnamed(self) -> Refused | None:
+        """``BAD_INPUT`` where one of these cannot be kept as it is."""
+        for name in ("actor", "conversation_ref", "trace_context"):
+            refused = unfit_name(name, getattr(self, name))
+            if refused is not None:
+                return refused
+        return None
 
 
 class Operations:
@@ -92,7 +101,14 @@ class Operations:
         calls: list[Call] = []
         unsound: dict[int, Refused] = {}
         caller = self.caller
+        wrong = caller.misnamed()
         for i, command in enumerate(commands):
+            if not isinstance(command, Command):
+                raise TypeError(f"expected a command, found {type(command).__name__}")
+            refused = wrong or unfit_name("command id", ids[i]) or misfit(command)
+            if refused is not None:
+                unsound[i] = refused
+                continue
             prepared = Prepared(command)
             if prepared.refused is not None:
                 unsound[i] = prepared.refused
