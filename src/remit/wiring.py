@@ -8,7 +8,6 @@ this module knows which store stands behind a URL.
 from __future__ import annotations
 
 import os
-import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,14 +15,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote, unquote, urlsplit
 
-from remit.core.commands import CreateLedger
 from remit.core.refusals import Code, Refused
 from remit.ports import RemitError, Store
-from remit.service.operations import Caller, Operations
 
 if TYPE_CHECKING:
-    from remit.ports import Backlog, ReadTx
+    from remit.ports import ReadTx
+    from remit.ports.outside import Backlog
     from remit.service.delivery import Delivery
+    from remit.service.operations import Operations
+    from remit.stores.sqlite.copies import Copied
+    from remit.stores.sqlite.examine import Examined
 
 SQLITE: Final = "sqlite"
 
@@ -37,25 +38,26 @@ class Settings:
 
 
 def path_of(url: str) -> Path:
-    """The file that a ``sqlite:///path`` URL names; the path counts from the root.
+    """The file that a ``sqlite:///path`` URL names. Raises ``BAD_INPUT`` for any other URL.
 
-    Raises ``BAD_INPUT`` for any other URL.
+    The path is absolute, with ``%``, ``?`` and ``#`` written as %25, %3F and %23.
     """
     parts = urlsplit(url)
-    more = parts.netloc or parts.query or parts.fragment
-    if parts.scheme == SQLITE and parts.path and not more:
-        return Path("/" + unquote(parts.path).lstrip("/"))
+    extra = parts.netloc or parts.query or parts.fragment
+    if parts.scheme == SQLITE and parts.path.strip("/") and not extra:
+        return Path("/" + unquote(parts.path, errors="surrogateescape").lstrip("/"))
     raise RemitError(
         f"cannot open the ledger {url!r}: expected sqlite:///path",
-        "name a ledger like sqlite:///home/me/work/.remit/ledger.db with --ledger or REMIT_LEDGER",
+        "name a ledger like sqlite:///home/me/work/.remit/ledger.db with --ledger or REMIT_LEDGER;"
+        " write % ? # in a path as %25 %3F %23",
         {"url": url},
         code=Code.BAD_INPUT,
     )
 
 
 def url_of(path: Path) -> str:
-    """The URL that names a ledger file."""
-    return f"sqlite://{quote(str(path.absolute()))}"
+    """The URL that names a ledger file, whatever characters are in its path."""
+    return f"sqlite://{quote(os.fsencode(path.absolute()))}"
 
 
 def open_store(url: str) -> Store:
@@ -74,6 +76,8 @@ class Ledger:
 
     def acting(self, actor: str, assurance: str = "asserted") -> Operations:
         """The canonical operations for one actor."""
+        from remit.service.operations import Caller, Operations
+
         return Operations(self.store, Caller(actor, assurance))
 
     @contextmanager
@@ -114,6 +118,10 @@ def create_ledger(url: str, human: str, ledger_id: str = "") -> Ledger:
     Raises ``LEDGER_EXISTS`` where the name is taken; a ledger that was made but not yet opened for
     its first human is completed.
     """
+    import uuid
+
+    from remit.core.commands import CreateLedger
+    from remit.service.operations import Caller, Operations
     from remit.stores.sqlite.store import create_store
 
     path = path_of(url)
@@ -133,6 +141,56 @@ def create_ledger(url: str, human: str, ledger_id: str = "") -> Ledger:
         store.close()
         raise RemitError(answer.message, answer.hint, answer.details, answer.code)
     return Ledger(store)
+
+
+def backup(ledger: Ledger, target: Path) -> Copied:
+    """Copy an open ledger into a new file while it is in use; see ``stores.sqlite.copies``."""
+    from remit.stores.sqlite.copies import backup as copy
+    from remit.stores.sqlite.store import SqliteStore
+
+    if not isinstance(ledger.store, SqliteStore):
+        raise _sqlite_only("back up", ledger.store.url)
+    return copy(ledger.store, target)
+
+
+def restore(source: Path, url: str) -> Ledger:
+    """Copy a backup to a free name and open it; it takes no writes until it is adopted."""
+    from remit.stores.sqlite.copies import restore as copy
+
+    return Ledger(copy(source, path_of(url)))
+
+
+def examine(url: str) -> Examined:
+    """Look the store behind a URL over without using it."""
+    from remit.stores.sqlite.examine import examine as look
+
+    return look(path_of(url))
+
+
+def _sqlite_only(operation: str, url: str) -> RemitError:
+    return RemitError(
+        f"cannot {operation} {url}: expected a ledger in a SQLite file",
+        "use the tools of its database",
+        {"url": url},
+        code=Code.BAD_INPUT,
+    )
+
+
+@contextmanager
+def input_file(path: Path) -> Iterator[Path]:
+    """The file to import; ``-`` is standard input, kept in a temporary file for the time."""
+    if str(path) != "-":
+        yield path
+        return
+    import sys
+
+    from remit.exchange.lines import InputProblem, spooled
+
+    try:
+        with spooled(sys.stdin.buffer) as file:
+            yield file
+    except InputProblem as problem:
+        raise input_error(problem) from problem
 
 
 def backlog(fmt: str, path: Path) -> Backlog:

@@ -18,7 +18,9 @@ from remit.ports import Change, Head, RemitError, Store, StoredEvent
 def test_a_new_ledger_is_empty(store: Store) -> None:
     with store.read() as tx:
         assert tx.head() == Head(0, 0)
-        assert tx.events(0, 10) == [] == tx.stored(0, 10) == tx.stream("ledger", 0, 10)
+        assert tx.events(0, 10) == []
+        assert tx.stored(0, 10) == []
+        assert tx.stream("ledger", 0, 10) == []
 
 
 def test_what_is_appended_comes_back_equal(ledger: Ledger) -> None:
@@ -74,7 +76,10 @@ def test_a_gap_or_a_repeated_seq_is_refused(store: Store) -> None:
 
 def test_a_gap_within_one_call_is_refused(store: Store) -> None:
     begin(store)
-    with pytest.raises(RemitError, match="seq 4, expected 3"), store.write() as tx:
+    with (
+        pytest.raises(RemitError, match="seq 4, expected 3"),
+        store.write() as tx,
+    ):  # leaving the transaction is part of what may raise
         one = record(tx, "W-1", 1, NoteAdded("", ""))
         tx.append([one, dataclasses.replace(one, seq=4, version=2)])
     with store.read() as tx:
@@ -87,7 +92,10 @@ def test_a_stream_version_must_continue_its_stream(store: Store) -> None:
     for version in (1, 3):
         with pytest.raises(RemitError, match=rf"version {version}, expected 2"):
             note(store, "W-1", version)
-    with pytest.raises(RemitError, match="version 4, expected 3"), store.write() as tx:
+    with (
+        pytest.raises(RemitError, match="version 4, expected 3"),
+        store.write() as tx,
+    ):  # leaving the transaction is part of what may raise
         one = record(tx, "W-1", 2, NoteAdded("", ""))
         tx.append([one, dataclasses.replace(one, seq=4, version=4)])
     note(store, "W-1", 2)
@@ -113,7 +121,10 @@ def test_lone_surrogates_are_refused_before_anything_is_written(store: Store, te
 def test_a_failed_transaction_leaves_nothing(ledger: Ledger) -> None:
     store = ledger.store
     begin(store)
-    with pytest.raises(ZeroDivisionError), store.write() as tx:
+    with (
+        pytest.raises(ZeroDivisionError),
+        store.write() as tx,
+    ):  # leaving the transaction is part of what may raise
         tx.append([record(tx, "W-1", 1, NoteAdded("x", ""), command_id="c1")])
         tx.write([Change(("item", "W-1"), None, item(1, Status.READY))])
         assert tx.head().seq == 2

@@ -19,6 +19,7 @@ from remit.core.facts import (
     Ledger,
     Policy,
     Redaction,
+    Triage,
 )
 from remit.core.status import Status
 from remit.ports import Change, RemitError, Store
@@ -151,9 +152,9 @@ def _changed(fact: Fact) -> Fact:
         return "W-2"
     if isinstance(fact, Lane):
         return dataclasses.replace(fact, passed=5, ready=0)
-    if hasattr(fact, "version"):
-        return dataclasses.replace(fact, version=2)
-    return dataclasses.replace(fact, open=False, resolution="done")
+    if isinstance(fact, Triage):
+        return dataclasses.replace(fact, open=False, resolution="done")
+    return dataclasses.replace(fact, version=2)
 
 
 def test_an_item_moves_through_its_statuses(store: Store) -> None:

@@ -72,6 +72,19 @@ def test_dependents_are_edges_of_unfinished_items(store: Store) -> None:
         assert tx.waiting("W-1", "parent-child", "met", 9) == []
 
 
+def test_awaited_names_what_unfinished_items_wait_on(store: Store) -> None:
+    put(
+        store,
+        [
+            item(2, dependencies=(edge("W-1"), edge("?lost")), unmet=2),
+            item(3, Status.CLOSED, dependencies=(edge("W-7"),)),
+        ],
+    )
+    with store.read() as tx:
+        assert tx.awaited(["W-1", "?lost", "W-7", "W-9", "W-1"]) == {"W-1", "?lost"}
+        assert tx.awaited([]) == set()
+
+
 def test_edges_follow_their_item(store: Store) -> None:
     first = item(2, dependencies=(edge("W-1"), edge("W-3")), unmet=2)
     put(store, [first])

@@ -10,7 +10,7 @@ from tests.contract.conftest import Ledger
 
 from remit.core.events import ClockJumped, EpochAdopted
 from remit.core.refusals import Code
-from remit.ports import Change, ClockJump, RemitError, Store
+from remit.ports import Blob, Change, ClockJump, RemitError, Store
 
 
 def test_a_reader_sees_one_moment(store: Store) -> None:
@@ -51,7 +51,7 @@ def test_threads_write_one_after_another(store: Store) -> None:
         try:
             for n in range(1, 11):
                 note(store, name, n)
-        except BaseException as error:
+        except BaseException as error:  # the thread's failure is the test's
             failures.append(error)
 
     threads = [threading.Thread(target=work, args=(f"W-{n}",)) for n in range(1, 5)]
@@ -80,9 +80,8 @@ def test_blobs_stay_until_they_are_erased(ledger: Ledger) -> None:
         assert tx.blobs(names) == {names[1]: b"two"}
     with ledger.store.read() as tx:
         found = tx.stored_blobs(b"", 9)
-        assert found == sorted(
-            [one.digest, two], key=lambda b: b if isinstance(b, bytes) else b.digest
-        )
+        by_digest: dict[bytes, Blob | bytes] = {one.digest: one.digest, two.digest: two}
+        assert found == [by_digest[digest] for digest in sorted(by_digest)]
         assert tx.stored_blobs(b"", 1) == found[:1]
         assert tx.stored_blobs(min(one.digest, two.digest), 9) == found[1:]
 
@@ -91,7 +90,10 @@ def test_an_erasure_that_fails_erases_nothing(store: Store) -> None:
     one = blob(b"one")
     with store.write() as tx:
         tx.put_blobs([one])
-    with pytest.raises(ZeroDivisionError), store.write() as tx:
+    with (
+        pytest.raises(ZeroDivisionError),
+        store.write() as tx,
+    ):  # leaving the transaction is part of what may raise
         tx.erase_blobs([one.digest.hex()])
         raise ZeroDivisionError
     with store.read() as tx:

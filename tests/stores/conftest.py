@@ -8,9 +8,9 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from tests.contract.builders import Hands, begin
 
 from remit.stores.sqlite.store import SqliteStore, create_store
-from tests.contract.builders import Hands, begin
 
 
 @pytest.fixture

@@ -5,9 +5,10 @@ from __future__ import annotations
 import sqlite3
 
 import pytest
-
-from remit.stores.sqlite.store import SqliteStore
 from tests.contract.builders import blob, item, note, put
+
+from remit.core.status import Status
+from remit.stores.sqlite.store import SqliteStore
 
 NEXT: dict[str, object] = {
     "ledger_id": "ledger-1",
@@ -27,8 +28,10 @@ NEXT: dict[str, object] = {
 }
 
 
-def insert(raw: sqlite3.Connection, verb: str = "INSERT", **changes: object) -> None:
-    row = {**NEXT, **changes}
+def insert(
+    raw: sqlite3.Connection, verb: str = "INSERT", changes: dict[str, object] | None = None
+) -> None:
+    row = {**NEXT, **(changes or {})}
     names, marks = ", ".join(row), ", ".join("?" * len(row))
     raw.execute(f"{verb} INTO events ({names}) VALUES ({marks})", tuple(row.values()))
 
@@ -68,7 +71,7 @@ def test_an_event_that_does_not_continue_is_refused(
     raw: sqlite3.Connection, verb: str, changes: dict[str, object], says: str
 ) -> None:
     with pytest.raises(sqlite3.IntegrityError, match=says):
-        insert(raw, verb, **changes)
+        insert(raw, verb, changes)
     assert count(raw) == 2
 
 
@@ -90,7 +93,7 @@ def test_an_event_that_does_not_continue_is_refused(
 )
 def test_columns_have_their_types(raw: sqlite3.Connection, changes: dict[str, object]) -> None:
     with pytest.raises(sqlite3.IntegrityError):
-        insert(raw, **changes)
+        insert(raw, changes=changes)
     assert count(raw) == 2
 
 
@@ -102,8 +105,10 @@ def test_columns_have_their_types(raw: sqlite3.Connection, changes: dict[str, ob
         "UPDATE events SET payload = payload",
         "DELETE FROM events WHERE seq = 2",
         "DELETE FROM events",
-        "INSERT INTO events SELECT * FROM events WHERE seq = 2"
-        " ON CONFLICT DO UPDATE SET actor = 'eve'",
+        (
+            "INSERT INTO events SELECT * FROM events WHERE seq = 2"
+            " ON CONFLICT DO UPDATE SET actor = 'eve'"
+        ),
     ],
 )
 def test_no_event_is_changed_or_deleted(raw: sqlite3.Connection, statement: str) -> None:
@@ -124,9 +129,7 @@ def test_no_event_is_changed_or_deleted(raw: sqlite3.Connection, statement: str)
         "INSERT OR REPLACE INTO blobs SELECT ledger_id, digest, x'00', x'00' FROM blobs",
     ],
 )
-def test_a_blob_is_only_erased(
-    store: SqliteStore, raw: sqlite3.Connection, statement: str
-) -> None:
+def test_a_blob_is_only_erased(store: SqliteStore, raw: sqlite3.Connection, statement: str) -> None:
     with store.write() as tx:
         tx.put_blobs([blob(b"secret")])
     with pytest.raises(sqlite3.IntegrityError):
@@ -165,8 +168,6 @@ def test_time_epoch_and_name_never_go_back(raw: sqlite3.Connection, statement: s
 def test_rows_repeat_what_the_core_guarantees(
     store: SqliteStore, raw: sqlite3.Connection, change: str
 ) -> None:
-    from remit.core.status import Status
-
     put(store, [item(1, Status.READY)])
     with pytest.raises(sqlite3.IntegrityError):
         raw.execute(f"UPDATE item_rows SET {change}")

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import apsw
 import pytest
+from tests.contract.builders import blob, item, put, triage
 
 from remit.core.status import Status
 from remit.stores.sqlite import connect
 from remit.stores.sqlite.store import SqliteStore
-from tests.contract.builders import blob, item, put, triage
 
 SCHEMA = Path(connect.__file__).with_name("schema.sql").read_text("utf-8")
 
@@ -87,7 +87,12 @@ def test_views_have_plain_names_and_readable_columns(
     assert items["W-2"]["status"] == "held"
     assert items["W-1"]["priority"] == 2
     (lease,) = rows("leases")
-    assert (lease["id"], lease["item"], lease["actor"], lease["fence"]) == ("L-1.1", "W-1", "bob", 1)
+    assert (lease["id"], lease["item"], lease["actor"], lease["fence"]) == (
+        "L-1.1",
+        "W-1",
+        "bob",
+        1,
+    )
     (hold,) = rows("holds")
     assert (hold["item"], hold["reason"], hold["owner"]) == ("W-2", "WAITING", "admission")
     (record,) = rows("triage")

@@ -81,5 +81,5 @@ def test_blocks_are_found_by_name() -> None:
     text = "-- essay with `-- name: …` in it\n\n-- name: one\n-- why\nSELECT 1;\n\n-- name: two\nSELECT\n 2;\n"
     assert parse(text) == {"one": "SELECT 1", "two": "SELECT\n 2"}
     for wrong in ("\n-- name: one\n-- why\n", "\n-- name: a\nSELECT 1;\n-- name: a\nSELECT 2;\n"):
-        with pytest.raises(AssertionError, match="queries.sql"):
+        with pytest.raises(AssertionError, match=r"queries\.sql"):
             parse(wrong)

@@ -27,7 +27,10 @@ HOW_TO_OPEN: Final[dict[str, str]] = {
     REQUIREMENTS: "it owns no requirement: create it again with one",
     RULE: "no accepted rule gives it a verification row: 'remit rule accept {rule}', by a human",
     AMBIGUITY: "its requirement carries an open ambiguity: 'remit edit {id} --clarify'",
-    VERIFICATION_PLAN: "nothing would prove it: 'remit edit {id} --verify CMD'",
+    VERIFICATION_PLAN: (
+        "nothing would prove it: 'remit edit {id} --verify CMD', or put a rule for all such items"
+        " under [rules.{rule}] in .remit/config.toml, then 'remit rule accept {rule}'"
+    ),
     SCOPE: "it names no scope: 'remit edit {id} --scope PATHS'",
 }
 """What opens each gate, for people; ``{id}`` and ``{rule}`` are filled in."""

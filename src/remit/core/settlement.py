@@ -73,7 +73,7 @@ def children_of(draft: Draft, parent: str) -> list[str]:
     names: dict[str, None] = {}
     for via in known_as:
         names.update(dict.fromkeys(draft.query("children?", via)))
-        names.update(_since(draft, via))
+        names.update(since(draft, via))
     _load_all(draft, names)
     return [n for n in names if _is_child(draft, n, known_as)]
 
@@ -91,7 +91,7 @@ def _has_children(draft: Draft, item: str) -> bool:
     return 0 < len(children_of(draft, item)) < MAX_CHILDREN
 
 
-def _since(draft: Draft, via: str, kind: str = "") -> dict[str, None]:
+def since(draft: Draft, via: str, kind: str = "") -> dict[str, None]:
     """Items that got an edge on this one in this transaction, in this very decision too.
 
     With ``kind`` all that got one of this kind, and perhaps others.
@@ -158,7 +158,7 @@ def _dependents(draft: Draft, via: str) -> list[str] | None:
     if len(answer) > FAN_OUT:
         return None
     names = dict.fromkeys(edge.dependent for edge in answer)
-    names.update(_since(draft, via))
+    names.update(since(draft, via))
     _load_all(draft, names)
     return list(names)
 
@@ -228,7 +228,7 @@ def regroup_waiters(draft: Draft, parent: str) -> None:
     """What is a child of this one has changed: whoever waits for all its children learns of it."""
     edges = draft.query("waiting?", f"{parent}|{DependencyKind.WAITS_FOR}|-")
     names = dict.fromkeys(edge.dependent for edge in edges)
-    names.update(_since(draft, parent, DependencyKind.WAITS_FOR))
+    names.update(since(draft, parent, DependencyKind.WAITS_FOR))
     _load_all(draft, names)
     for name in names:
         item = draft.item(name)

@@ -30,8 +30,9 @@ from remit.core.commands import (
 )
 from remit.core.decide import Accepted, NeedMore, decide
 from remit.core.decide.leases import QUEUE
-from remit.core.events import EpochAdopted, Recorded
-from remit.core.facts import LEDGER, Ledger
+from remit.core.events import BlobRedacted, EpochAdopted, Recorded
+from remit.core.facts import LEDGER, Fact, Key, Ledger
+from remit.core.ids import EPOCH_SHIFT
 from remit.core.needs import needs
 from remit.core.refusals import Code, Refused
 from remit.core.view import View
@@ -42,10 +43,24 @@ MOST: Final = 1_000
 """Most calls of one transaction; longer lists are split unless they are atomic."""
 
 ROUNDS: Final = 64
-"""Most times that a decision may ask for more facts."""
+"""Most times that a decision may ask for more facts, beside ``ROUNDS_A_CALL`` for each call of its
+list: a lease looks past every lane that calls before it have emptied."""
+
+ROUNDS_A_CALL: Final = 3
 
 SWEEP: Final = 100
 """Most overdue leases that one transaction records."""
+
+
+KEEP: Final = 100
+"""Most changed facts after which single items are kept for the next transaction."""
+
+SHARED: Final = frozenset(("counter", "count", "ledger", "actor", "lane", "load", "rule", "goal"))
+"""Kinds of facts that one call after the other needs."""
+
+Kept = tuple[int, dict[Key, Fact | None]]
+"""Facts as they were after an event, by its seq. State is a function of the events, so they are still
+true whenever the head is at that seq, whoever wrote in between."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +106,7 @@ class Engine:
 
     def __init__(self, store: Store) -> None:
         self.store = store
+        self._kept: Kept = (0, {})
 
     def run(
         self,
@@ -122,13 +138,15 @@ class Engine:
         self, calls: Sequence[Call], atomic: bool, urgent: bool, adopting: bool
     ) -> list[Answer]:
         with self.store.write(urgent=urgent, adopting=adopting) as tx:
-            batch = Batch(tx, calls)
-            answers = batch.decide_all(sweep=not urgent and not adopting)
+            batch = Batch(tx, calls, self._kept)
+            leasing = any(isinstance(call.command, GrantLease) for call in calls)
+            answers = batch.decide_all(sweep=leasing and not urgent and not adopting)
             if atomic and any(isinstance(a, Refused) for a in answers):
                 answers = [a if isinstance(a, Refused) else ABORTED for a in answers]
                 batch = batch.only_asides()
             batch.store()
             unsettled = batch.unsettled
+        self._kept = batch.kept()
         if unsettled:
             self.settle()
         return answers
@@ -161,18 +179,31 @@ ABORTED: Final = Refused(
 class Batch:
     """The decisions of one transaction."""
 
-    def __init__(self, tx: WriteTx, calls: Sequence[Call]) -> None:
+    def __init__(self, tx: WriteTx, calls: Sequence[Call], kept: Kept = (0, {})) -> None:
         self.tx = tx
         self.calls = calls
         self.now = tx.now()
-        self.view = View(tx.small(), tx.head().seq)
+        seq = tx.head().seq
+        self.view = View(kept[1] if seq and kept[0] == seq else tx.small(), seq)
         if LEDGER not in self.view.facts:
             self.view.facts[LEDGER] = None
         leases = sum(isinstance(call.command, GrantLease) for call in calls)
         self.loader = Loader(tx, self.view, leases)
         self.events: list[Recorded] = []
         self.blobs: list[Blob] = []
-        self.asides: list[tuple[Command, Call]] = []
+        self.asides: dict[Call, None] = {}
+        self.late: set[str] = set()
+
+    def kept(self) -> Kept:
+        """Facts that the next transaction of this process may start from (see ``Kept``)."""
+        facts = self.view.facts
+        items = len(self.view.original) <= KEEP
+        kept = {
+            key: fact
+            for key, fact in facts.items()
+            if key[0] in SHARED or (items and key[0] in ("item", "row") and fact is not None)
+        }
+        return (self.view.seq, kept) if len(kept) <= 4 * KEEP else (0, {})
 
     @property
     def unsettled(self) -> tuple[str, ...]:
@@ -226,6 +257,10 @@ class Batch:
             {"command_id": call.command_id, "seq": events[0].seq},
         )
 
+    def _weigh(self, call: Call) -> Accepted | Refused:
+        """What a call would lead to, without taking it into the view."""
+        return self._decision(call.command, self._ask(call))
+
     def _one(self, call: Call, ask: Ask) -> Answer:
         answer = self.decide(call.command, ask)
         if isinstance(answer, Refused) and answer.aside:
@@ -239,13 +274,14 @@ class Batch:
 
     def beside(self, command: Command, call: Call) -> None:
         """Run a command in its own right beside a refusal."""
-        self.asides.append((command, call))
+        self.asides[call] = None
         if isinstance(command, ExpireLease):
             self.decide(command, Ask(self.now, QUEUE))
             return
         late_id = f"{call.command_id}/late" if call.command_id else ""
-        if late_id and self.tx.commands([late_id]):
+        if late_id and (late_id in self.late or self.tx.commands([late_id])):
             return
+        self.late.add(late_id)
         if isinstance(command, RecordLateReport):
             ask = replace(self._ask(call), command_id=late_id)
             if not isinstance(self.decide(command, ask), Refused):
@@ -253,18 +289,22 @@ class Batch:
 
     def decide(self, command: Command, ask: Ask) -> Answer:
         """Decide one command, loading what it asks for, and take it into the view."""
-        for _ in range(ROUNDS):
-            decision = decide(self.view, command, ask)
-            if isinstance(decision, NeedMore):
-                self.loader.load(decision.keys)
-                continue
-            if isinstance(decision, Accepted):
-                self.view.apply(decision.delta)
-                self.view.seq += len(decision.events)
-                self.events += decision.events
-                return Done(decision.events)
+        decision = self._decision(command, ask)
+        if isinstance(decision, Refused):
             return decision
-        raise AssertionError(f"{command!r} asked for more facts {ROUNDS} times")
+        self.view.apply(decision.delta)
+        self.view.seq += len(decision.events)
+        self.events += decision.events
+        return Done(decision.events)
+
+    def _decision(self, command: Command, ask: Ask) -> Accepted | Refused:
+        most = ROUNDS + ROUNDS_A_CALL * len(self.calls)
+        for _ in range(most):
+            decision = decide(self.view, command, ask)
+            if not isinstance(decision, NeedMore):
+                return decision
+            self.loader.load(decision.keys)
+        raise AssertionError(f"{command!r} asked for more facts {most} times")
 
     def _notice(self, *, sweep: bool) -> None:
         if self.view.facts[LEDGER] is None:
@@ -279,8 +319,16 @@ class Batch:
             self.settle_one()
 
     def sweep(self) -> int:
-        """Record leases that have run out; returns how many."""
+        """Record leases that have run out; returns how many.
+
+        Whoever asks for a lease looks for all of them; other commands record only the expiry of the
+        item that they are about.
+        """
         due = self.tx.due(self.now, SWEEP)
+        ledger = self.view.facts[LEDGER]
+        if isinstance(ledger, Ledger) and ledger.epoch:
+            dead = self.tx.leased_before(ledger.epoch << EPOCH_SHIFT, SWEEP)
+            due = list(dict.fromkeys((*due, *dead)))
         if due:
             self.loader.load([("actor", QUEUE), *(("item", item) for item in due)])
             for item in due:
@@ -294,11 +342,18 @@ class Batch:
             self.decide(Settle(self.unsettled[0]), Ask(self.now, ADMISSION))
 
     def only_asides(self) -> Batch:
-        """A batch of the same transaction that holds what stands beside refused calls."""
+        """A batch of the same transaction that holds what stands beside refused calls.
+
+        They are weighed again without the calls before them, which did not happen: what was late
+        only because of those is not.
+        """
         fresh = Batch(self.tx, ())
         fresh._notice(sweep=True)
-        for command, call in self.asides:
-            fresh.beside(command, call)
+        for call in self.asides:
+            answer = fresh._weigh(call)
+            if isinstance(answer, Refused):
+                for command in answer.aside:
+                    fresh.beside(command, call)
         return fresh
 
     def store(self) -> None:
@@ -308,6 +363,9 @@ class Batch:
         if self.blobs:
             self.tx.put_blobs(self.blobs)
         self.tx.append(self.events)
+        erased = [r.event.digest for r in self.events if isinstance(r.event, BlobRedacted)]
+        if erased:
+            self.tx.erase_blobs(erased)
         facts = self.view.facts
         changes = [
             Change(key, old, facts[key])

@@ -25,7 +25,8 @@ from remit.core.decide.imports import EDITABLE
 from remit.core.events import Recorded, RowQuarantined
 from remit.core.facts import ImportRun, Item, Rule
 from remit.core.refusals import Code, Refused
-from remit.ports import Backlog, Blob, ReadTx
+from remit.ports import Blob, ReadTx
+from remit.ports.outside import Backlog
 from remit.service.engine import Call, Done
 from remit.service.operations import Operations
 from remit.service.texts import blob_of

@@ -17,7 +17,7 @@ from remit.core.view import View
 from remit.ports import ReadTx
 
 LANES: Final = 64
-"""How many lanes a lease may look at in one transaction."""
+"""How many lanes a lease looks at before it asks for more."""
 
 ONWARD: Final = 1_000
 """How many items one step of a search for a cycle loads ahead."""
@@ -37,7 +37,7 @@ class Loader:
     def __init__(self, tx: ReadTx, view: View, window: int) -> None:
         self.tx = tx
         self.view = view
-        self.window = max(8, window + 4)
+        self.window = window + 1
 
     def load(self, keys: Iterable[Key]) -> None:
         """Load facts and answer queries that the view lacks."""
@@ -92,10 +92,8 @@ class Loader:
         kind, name = key
         queries, tx = self.view.queries, self.tx
         match kind:
-            case "lanes?":
-                lanes = tx.lanes(LANES)
-                queries[key] = tuple(lanes)
-                plain.update({("lane", lane): None for lane in lanes})
+            case "lanes?" | "lanes+":
+                self._lanes(plain)
             case "ready?":
                 self._ready(name, (), plain)
             case "ready+":
@@ -117,6 +115,19 @@ class Loader:
             case _:
                 raise AssertionError(f"no such query: {kind}")
 
+    def _lanes(self, plain: dict[Key, None]) -> None:
+        """The lanes whose turn comes first; asked again, twice as many."""
+        queries = self.view.queries
+        limit = max(LANES + self.window, 2 * len(queries.get(("lanes?", ""), ())))
+        lanes = self.tx.lanes(limit)
+        queries["lanes?", ""] = tuple(lanes)
+        queries["lanes?", "more"] = len(lanes) == limit
+        for lane in lanes:
+            work_class, _, tenant = lane.partition("|")
+            plain[("lane", lane)] = None
+            plain[("load", f"class/{work_class}")] = None
+            plain[("load", f"tenant/{tenant}")] = None
+
     def _onward(self, start: str) -> None:
         """Load an item and what it waits for, level by level, as far as one round goes."""
         facts, level, loaded = self.view.facts, [start], 0
@@ -134,11 +145,13 @@ class Loader:
             seen.update(level)
 
     def _ready(self, lane: str, so_far: tuple[str, ...], plain: dict[Key, None]) -> None:
+        """The next window of a lane, as long as all before it, so that few are ever asked for."""
         after = None
         if so_far:
             last = self.tx.load([("item", so_far[-1])])["item", so_far[-1]]
             if isinstance(last, Item):
                 after = (last.rank, last.number)
-        ids = self.tx.ready(lane, after, self.window)
-        self.view.queries["ready?", lane] = Window((*so_far, *ids), len(ids) == self.window)
+        limit = max(self.window, len(so_far))
+        ids = self.tx.ready(lane, after, limit)
+        self.view.queries["ready?", lane] = Window((*so_far, *ids), len(ids) == limit)
         plain.update({("item", item): None for item in ids})

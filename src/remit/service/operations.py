@@ -12,19 +12,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar, overload
+from typing import Any, Final, TypeVar, overload
 
 from remit.core import commands as c
 from remit.core.commands import Command
 from remit.core.facts import Lease
 from remit.core.item_events import CompletionReported, LeaseGranted, LeaseRenewed
-from remit.core.refusals import Refused
+from remit.core.refusals import Code, Refused
 from remit.ports import Store
 from remit.service.engine import ABORTED, Answer, Call, Done, Engine
 from remit.service.fitting import misfit, unfit_name
 from remit.service.texts import Prepared
 
 C = TypeVar("C", bound=Command)
+
+DIGEST: Final = 64
+"""Hexadecimal digits of a blob's digest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,6 +222,26 @@ class Operations:
     def revoke(self, actors: Any, **how: Any) -> Any:
         """Accept nothing new from somebody: ``RevokeActor``."""
         return self._many(actors, c.RevokeActor, **how)
+
+    def redact(self, digest: str, reason: str, *, command_id: str = "") -> Answer:
+        """Erase a blob's salt and bytes in the transaction of the event that says so.
+
+        ``digest`` is what events name it by, hexadecimal. Refuses ``BLOB_UNKNOWN``,
+        ``ACTOR_KIND_REFUSED`` (only a human may) and an empty reason. Erased before: no event.
+        """
+        key = ("redaction", digest)
+        known = False
+        if len(digest) == DIGEST and set(digest) <= set("0123456789abcdef"):
+            with self.store.read() as tx:
+                known = tx.load([key])[key] is not None or digest in tx.blobs([digest])
+        if not known:
+            return Refused(
+                Code.BLOB_UNKNOWN,
+                f"cannot redact {digest[:80]!r}: no blob has this digest",
+                "give the text_ref or log that 'remit show ID --json' names",
+                {"digest": digest[:80]},
+            )
+        return self.run(c.RedactBlob(digest, reason), command_id=command_id)
 
     def engage_kill_switch(self, reason: str = "", **how: Any) -> Any:
         """Stop new leases and renewals at once."""

@@ -11,13 +11,12 @@ holds every column of the ``events`` table but ``digest`` itself, under the colu
 ``payload``. An absent value is null, ``command_digest`` is lower-case hexadecimal, and ``payload``
 is the JSON value as stored, its bytes spliced in and never encoded anew.
 
-Facts are JSON with the core's own names in order. They can be made again from the events, so they
-carry no digest. A type that the registry does not know stops the fold: nothing is skipped.
+A type that the registry does not know stops the fold: nothing is skipped.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from hashlib import sha256
 from typing import Any, Final
 
@@ -25,11 +24,23 @@ import msgspec
 
 import remit.core.item_events  # noqa: F401  # fills the registry
 from remit.core.events import EVENTS, Event, Recorded
-from remit.core.facts import FACT_TYPES, Fact
 from remit.core.ids import MAX_INTEGER
-from remit.core.refusals import Code
-from remit.ports import LedgerCorrupt, RemitError, StoredEvent
+from remit.ports import LedgerCorrupt, StoredEvent
+from remit.stores.fact_codec import NotCanonicalError, decode_fact, encode_fact
 from remit.stores.shapes import Shape
+
+__all__ = [
+    "NotCanonicalError",
+    "columns_of",
+    "decode_event",
+    "decode_fact",
+    "digest_of",
+    "encode_event",
+    "encode_fact",
+    "is_canonical",
+    "recorded",
+    "recorded_of",
+]
 
 Upcaster = Callable[[dict[str, Any]], tuple[str, dict[str, Any]]]
 """From the payload of an older type to the type and payload that stand for it today; pure."""
@@ -42,12 +53,6 @@ Columns = tuple[
     str | None,
 ]  # fmt: skip
 """An event's columns in the order of ``StoredEvent``."""
-
-
-class NotCanonicalError(RemitError):
-    """A value has no canonical form, so it cannot go on the ledger; nothing was written."""
-
-    code = Code.BAD_INPUT
 
 
 class _Envelope(msgspec.Struct, frozen=True, gc=False):
@@ -226,30 +231,3 @@ def is_canonical(payload: bytes) -> bool:
         return _encode_sorted(_decode_any(payload)) == payload
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
         return False
-
-
-_FACT_DECODERS: Final[Mapping[str, Callable[[bytes], Any]]] = {
-    kind: msgspec.json.Decoder(cls).decode for kind, cls in FACT_TYPES.items()
-}
-
-
-def encode_fact(fact: Fact) -> bytes:
-    """A fact as JSON with its names in order; refuses lone surrogates with ``NotCanonicalError``."""
-    try:
-        return _encode_sorted(fact)
-    except UnicodeEncodeError as error:
-        raise NotCanonicalError(
-            f"cannot encode a {type(fact).__name__}: {error}", "use text without lone surrogates"
-        ) from error
-
-
-def decode_fact(kind: str, body: bytes) -> Any:
-    """The fact that bytes stand for; raises ``LedgerCorrupt`` where they do not decode."""
-    try:
-        return _FACT_DECODERS[kind](body)
-    except (KeyError, msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise LedgerCorrupt(
-            f"cannot read a row: its body is not a {kind} ({error})",
-            "run 'remit ledger replay' to make the rows from the events again",
-            {"kind": kind},
-        ) from error

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from remit.core.gitfacts import ArtifactDiff, RepositoryRefusal
 from remit.core.rows import RowSpec
-from remit.ports import Found, RowFound
+from remit.ports.outside import Found, RowFound
 from remit.verify.artifact import verify_artifacts
 from remit.verify.verifier import CheckoutSource, verify_rows
 

@@ -18,7 +18,7 @@ from remit.core.decide.leases import attempt_of
 from remit.core.decide.verification import record as record_verification
 from remit.core.events import CloneMade, CommitsTaken
 from remit.core.facts import Item, Row, Work
-from remit.core.gitfacts import is_full_sha
+from remit.core.gitfacts import MatchedBy, is_full_sha
 from remit.core.refusals import Code, Refused
 from remit.core.status import Status
 from remit.core.view import Draft
@@ -164,7 +164,12 @@ def _ship(draft: Draft, cmd: c.ObserveShip) -> Refused | None:
     refused = moving(item, "T08", Status.SHIPPED)
     if refused is not None:
         return refused
-    if cmd.matched_by == "sha" and cmd.sha != work.head:
+    for what, sha in (("commit", cmd.sha), ("base", cmd.base)):
+        if not is_full_sha(sha):
+            return bad(what, sha, "a full commit id in lower-case hexadecimal")
+    if cmd.matched_by not in list(MatchedBy):
+        return bad("match", cmd.matched_by, "one of " + ", ".join(MatchedBy))
+    if cmd.matched_by == MatchedBy.SHA and cmd.sha != work.head:
         return Refused(
             Code.COMMIT_MISMATCH,
             f"cannot ship {item.id}: {cmd.sha} was observed, {work.head} was reviewed",

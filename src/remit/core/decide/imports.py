@@ -16,6 +16,7 @@ from remit.core import commands as c
 from remit.core import gates
 from remit.core import item_events as e
 from remit.core.admission import ADMISSION, dead_edge
+from remit.core.deadlock import BEGIN, CLEAR, Wait, cycle_of, ongoing
 from remit.core.decide.asking import bad, find
 from remit.core.decide.items import draft_goal, finish
 from remit.core.decide.waiting import adopt
@@ -99,7 +100,10 @@ def _import(draft: Draft, cmd: c.ImportItem) -> Refused | None:
     draft.open("item", item_id, event)
     if resolve_alias(draft, cmd.alias):
         enclose(draft, item_id)
-    _linked(draft, item_id, cmd.cycle)
+    cycle = cmd.cycle
+    if not cycle and cmd.edges and _foreign_waiters(draft, cmd):
+        cycle = _own_cycle(draft, item_id)
+    _linked(draft, item_id, cycle)
     return None
 
 
@@ -138,12 +142,21 @@ def _again(draft: Draft, item: Item, cmd: c.ImportItem) -> Refused | None:
         item.plan.scope,
         item.plan.artifacts,
         cmd.digest,
+        cmd.foreign_status,
+        cmd.unconfirmed,
     )
     draft.emit("item", item.id, event)
     if cmd.closed:
         revised = draft.item(item.id) or item
         said = c.Text("closed in its source")
-        finish(draft, revised, Outcome.IMPORTED, said, satisfies=cmd.satisfies)
+        finish(
+            draft,
+            revised,
+            Outcome.IMPORTED,
+            said,
+            satisfies=cmd.satisfies,
+            failed=cmd.failed,
+        )
         return None
     edges = _edges(draft, item.id, cmd)
     own = (d for d in item.dependencies if d.kind is not DependencyKind.WAITS_FOR_CHILD)
@@ -152,8 +165,30 @@ def _again(draft: Draft, item: Item, cmd: c.ImportItem) -> Refused | None:
         for d in item.dependencies:
             if d.kind is DependencyKind.PARENT and not d.via.startswith("?"):
                 adopt(draft, item.id, d.via, left=True)
-    _linked(draft, item.id, cmd.cycle)
+    _linked(draft, item.id, cmd.cycle or _own_cycle(draft, item.id))
+    review(draft, item.id)
     return None
+
+
+def _own_cycle(draft: Draft, name: str) -> tuple[str, ...]:
+    """A cycle through an item whose edges meet others than those of its own source."""
+    item = draft.item(name)
+    for edge in item.dependencies if item is not None else ():
+        if ongoing(edge) and edge.via[0] != "?":
+            need = CLEAR if edge.kind is DependencyKind.PARENT else BEGIN
+            path = cycle_of(draft, Wait(name, (edge.via, need), edge.inner))
+            if path:
+                return path
+    return ()
+
+
+def _foreign_waiters(draft: Draft, cmd: c.ImportItem) -> bool:
+    """Whether rows of another import wait for this one: their cycles its source cannot know."""
+    waiters = [draft.item(x.dependent) for x in draft.query("dependents?", f"?{cmd.alias}")]
+    return any(
+        w is not None and w.source is not None and w.source.import_id != cmd.import_id
+        for w in waiters
+    )
 
 
 def _edges(
@@ -189,14 +224,14 @@ def _linked(draft: Draft, name: str, cycle: tuple[str, ...]) -> None:
 def _deadlocked(draft: Draft, name: str, cycle: tuple[str, ...]) -> None:
     """A row that waits for itself can never start: that goes to triage, with the shortest cycle."""
     item = draft.item(name)
-    if item is None or item.status is not Status.DRAFT or not cycle:
+    if item is None or item.status not in EDITABLE or not cycle:
         return
     put_aside(
         draft,
         item,
         TriageKind.IMPORT_INCONSISTENT,
         evidence=(f"cycle:{' -> '.join(cycle)}",),
-        reason="it waits for itself through these ids of its source",
+        reason="it waits for itself through these",
         by=ADMISSION,
     )
 

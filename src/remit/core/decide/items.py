@@ -12,12 +12,12 @@ from typing import Any, Final
 
 from remit.core import commands as c
 from remit.core import item_events as e
-from remit.core.deadlock import BEGIN, Wait, cycle_of, lineage
+from remit.core.deadlock import BEGIN, CLEAR, Wait, cycle_of, lineage
 from remit.core.decide.asking import bad, find, moving
 from remit.core.decide.waiting import HANDLERS as WAITING
-from remit.core.decide.waiting import add_edge
+from remit.core.decide.waiting import add_edge, closes
 from remit.core.events import GoalDrafted, RequirementDrafted
-from remit.core.facts import Item
+from remit.core.facts import DependencyKind, Item
 from remit.core.ids import is_alias
 from remit.core.refusals import Code, Refused
 from remit.core.registration import MAX_ROWS, register
@@ -120,9 +120,21 @@ def _create(draft: Draft, cmd: c.CreateItem) -> Refused | None:
         if refused is not None:
             return refused
     if cmd.alias:
+        awaited = _awaited(draft, item, cmd) if cmd.depends_on else None
+        if awaited is not None:
+            return awaited
         resolve_alias(draft, cmd.alias)
     review(draft, item)
     return None
+
+
+def _awaited(draft: Draft, item: str, cmd: c.CreateItem) -> Refused | None:
+    """Refuse a new item that would wait for those that wait for its alias already."""
+    waits = []
+    for edge in draft.query("dependents?", f"?{cmd.alias}"):
+        need = CLEAR if edge.kind == DependencyKind.PARENT else BEGIN
+        waits.append(Wait(edge.dependent, (item, need)))
+    return closes(draft, waits, item, item, DependencyKind.BLOCKS)
 
 
 def _free_alias(draft: Draft, alias: str) -> Refused | None:
@@ -203,6 +215,8 @@ def _revise(draft: Draft, cmd: c.ReviseItem) -> Refused | None:
             scope,
             artifacts,
             "",
+            "",
+            unconfirmed=False,
         )
         draft.emit("item", item.id, revised)
     if cmd.rows or cmd.clarify:
@@ -295,12 +309,10 @@ def finish(
     reason: c.Text,
     successor: str = "",
     *,
-    satisfies: bool = True,
+    satisfies: bool = False,
+    failed: bool = False,
 ) -> None:
-    """T12, with every open record settled by it.
-
-    ``satisfies`` is False for a row that was deleted in its source: it never meets a dependency.
-    """
+    """T12, with every open record settled by it; the flags say what dependents may take it for."""
     owner = item.owner
     closed = e.ItemClosed(
         "T12",
@@ -311,7 +323,8 @@ def finish(
         reason.inline,
         reason.ref,
         successor,
-        satisfies=satisfies and outcome == Outcome.IMPORTED,
+        satisfies=satisfies,
+        failed=failed,
         resolved=item.triage,
     )
     draft.emit("item", item.id, closed)

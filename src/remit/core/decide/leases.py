@@ -112,7 +112,7 @@ def _named(draft: Draft, name: str) -> Item | Refused:
     if isinstance(item, Refused):
         return item
     if item.status is Status.READY:
-        return _over_limit(draft, item) or item
+        return _over_limit(draft, item.id, item.work_class, item.tenant) or item
     if item.lease is None:
         return _not_ready(item)
     aside: tuple[c.Command, ...] = ()
@@ -142,37 +142,45 @@ def _not_ready(item: Item) -> Refused:
     )
 
 
-def _over_limit(draft: Draft, item: Item) -> Refused | None:
+def _over_limit(draft: Draft, what: str, work_class: str, tenant: str) -> Refused | None:
     """Concurrency is never exceeded at any seq (INV-11)."""
     policy = draft.policy
     total = draft.get("count", Status.LEASED)
-    for what, live, limit in (
+    for scope, live, limit in (
         ("ledger", total if isinstance(total, int) else 0, policy.ledger_leases),
-        ("class", draft.load(f"class/{item.work_class}"), policy.class_leases),
-        ("tenant", draft.load(f"tenant/{item.tenant}"), policy.tenant_leases),
         ("actor", draft.load(f"actor/{draft.ask.actor}"), policy.actor_leases),
+        ("class", draft.load(f"class/{work_class}"), policy.class_leases),
+        ("tenant", draft.load(f"tenant/{tenant}"), policy.tenant_leases),
     ):
         if live >= limit:
             return Refused(
                 Code.CONCURRENCY_LIMIT,
-                f"cannot lease {item.id}: {live} leases are live for this {what}, the limit is"
+                f"cannot lease {what}: {live} leases are live for this {scope}, the limit is"
                 f" {limit}",
                 "wait until one ends, or raise the limit in the policy",
-                {"scope": what, "live": live, "limit": limit},
+                {"scope": scope, "live": live, "limit": limit},
             )
     return None
 
 
 def _next(draft: Draft, cmd: c.GrantLease) -> Item | Refused:
-    """The first ready item of the lane whose turn it is; lanes at their limit are skipped whole."""
+    """The first ready item of the lane whose turn it is; lanes at their limit are skipped whole.
+
+    Looks at more lanes while there are any and none of those that it knows has something to give,
+    so that no lane waits behind others that are full (INV-12).
+    """
     refused: Refused | None = None
     for lane in _lanes(draft, cmd):
-        item = _head(draft, lane)
-        if item is None:
+        work_class, _, tenant = lane.id.partition("|")
+        full = _over_limit(draft, "the next item", work_class, tenant)
+        if full is not None:
+            refused = full
             continue
-        refused = _over_limit(draft, item)
-        if refused is None:
+        item = _head(draft, lane)
+        if item is not None:
             return item
+    if draft.query("lanes?", "more"):
+        raise Missing(("lanes+", ""))
     return refused or Refused(
         Code.NOTHING_READY,
         "nothing is ready to be leased",

@@ -15,10 +15,12 @@ from remit.core import events as e
 from remit.core.admission import ADMISSION
 from remit.core.change import changed
 from remit.core.decide.asking import bad, human_only
-from remit.core.decide.leases import QUEUE
+from remit.core.decide.leases import QUEUE, SHORTEST_TTL_MS
 from remit.core.facts import Actor, ActorKind, Policy, Rule
 from remit.core.ids import MAX_EPOCH, MAX_INTEGER, is_actor_name
 from remit.core.refusals import Code, Refused
+from remit.core.registration import rows_of_rule
+from remit.core.rows import problems
 from remit.core.view import Draft
 
 VERIFIER: Final = "remit-verifier"
@@ -30,6 +32,9 @@ FORMAT: Final = 1
 """Version of the event format that this code writes."""
 
 MAX_REASON: Final = 4_000
+
+MAX_DURATION_MS: Final = 10 * 365 * 24 * 60 * 60 * 1_000
+"""Longest duration of a policy: ten years, so that no time or rank leaves JSON's integers."""
 
 
 def _create(draft: Draft, cmd: c.CreateLedger) -> Refused | None:
@@ -90,6 +95,25 @@ def _register_rule(draft: Draft, cmd: c.RegisterRule) -> Refused | None:
     rule = draft.get("rule", cmd.name)
     if isinstance(rule, Rule) and rule.digest == cmd.digest:
         return None
+    spec = Rule(
+        cmd.name,
+        0,
+        0,
+        cmd.digest,
+        cmd.argv,
+        cmd.rubric,
+        cmd.expected_exit,
+        cmd.junit,
+        cmd.red_reason,
+        cmd.timeout_ms,
+        False,
+        "",
+        0,
+    )
+    for row in rows_of_rule(spec):
+        found = problems(row)
+        if found:
+            return bad(f"rule {cmd.name}", found[0], "a command or rubric that can be a row")
     event = e.RuleRegistered(
         (rule.revision if isinstance(rule, Rule) else 0) + 1,
         cmd.digest,
@@ -137,8 +161,12 @@ def _set_policy(draft: Draft, cmd: c.SetPolicy) -> Refused | None:
     for name, value in asdict(policy).items():
         if not isinstance(value, bool) and not 1 <= value <= MAX_INTEGER:
             return bad(f"policy {name}", value, f"1 to {MAX_INTEGER}")
-    if policy.ttl_ms > policy.longest_lease_ms:
-        return bad("policy ttl_ms", policy.ttl_ms, "at most longest_lease_ms")
+    for name in ("ttl_ms", "longest_lease_ms", "age_step_ms"):
+        if getattr(policy, name) > MAX_DURATION_MS:
+            return bad(f"policy {name}", getattr(policy, name), f"at most {MAX_DURATION_MS} ms")
+    if not SHORTEST_TTL_MS <= policy.ttl_ms <= policy.longest_lease_ms:
+        expected = f"{SHORTEST_TTL_MS} ms to longest_lease_ms"
+        return bad("policy ttl_ms", policy.ttl_ms, expected)
     if changed(policy, revision=draft.policy.revision) == draft.policy:
         return None
     draft.emit("ledger", "ledger", e.PolicySet(**asdict(policy)))

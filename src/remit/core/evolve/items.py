@@ -147,7 +147,12 @@ def _revised(get: Get, rec: Recorded, ev: e.ItemRevised, out: Out) -> None:
     )
     source = item.source
     if source is not None and ev.source_digest:
-        source = changed(source, digest=ev.source_digest)
+        source = changed(
+            source,
+            digest=ev.source_digest,
+            status=ev.foreign_status,
+            unconfirmed=ev.unconfirmed,
+        )
     shift = ev.priority - item.priority
     rank = item.rank
     if shift and item.status is Status.READY:

@@ -255,7 +255,7 @@ def _closed(get: Get, rec: Recorded, ev: e.ItemClosed, out: Out) -> None:
         raise FoldError(rec, f"{item.id} closes with open triage records")
     source = item.source
     if source is not None:
-        source = changed(source, satisfies=ev.satisfies)
+        source = changed(source, satisfies=ev.satisfies, failed=ev.failed)
     _moved(
         get,
         rec,

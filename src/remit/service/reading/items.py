@@ -1,19 +1,16 @@
-"""Lists of items, and one item whole: what ``list``, ``ready``, ``search`` and ``show`` answer."""
+"""Lists of items, and one item whole: what ``list``, ``ready``, ``search`` and ``show`` answer.
+
+Lists are asked for often and cold, and need no event: what decodes events is imported by the
+functions that look into them, never by this module.
+"""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
-from remit.core.events import (
-    GoalDrafted,
-    RequirementDrafted,
-    RowRegistered,
-)
 from remit.core.facts import COUNTS, Goal, Item, Lane, Requirement, Row, Triage
 from remit.core.ids import is_item_id
-from remit.core.item_events import ItemCreated, ItemRevised
 from remit.core.lanes import in_turn, merge
 from remit.core.refusals import Code, Refused
 from remit.core.status import Status
@@ -30,12 +27,18 @@ LANES: Final = 64
 """Most lanes that the order of leases looks at."""
 
 
-def find(tx: ReadTx, text: str) -> str | Refused:
-    """The item id that a person means: an id, a work id, or an unambiguous beginning of either."""
+def exact(tx: ReadTx, text: str) -> str | None:
+    """The item with exactly this id or work id: what a write may act on (no abbreviations)."""
     if is_item_id(text) and tx.load([("item", text)])["item", text] is not None:
         return text
     known = tx.load([("alias", text)])["alias", text] if text else None
-    if isinstance(known, str):
+    return known if isinstance(known, str) else None
+
+
+def find(tx: ReadTx, text: str) -> str | Refused:
+    """The item id that a person means: an id, a work id, or an unambiguous beginning of either."""
+    known = exact(tx, text)
+    if known is not None:
         return known
     matches: dict[str, None] = {}
     for kind, name in tx.find(text, 20) if text else ():
@@ -72,6 +75,8 @@ def load_items(tx: ReadTx, ids: Iterable[str]) -> list[Item]:
 
 def texts(tx: ReadTx, items: Sequence[Item]) -> dict[str, dict[str, str]]:
     """Title and body of items by id, from events and blobs; redacted where the bytes are gone."""
+    from remit.core.item_events import ItemCreated, ItemRevised
+
     blobs = tx.blobs([item.text for item in items if item.text])
     events = tx.at_seq([item.plan.brief_seq for item in items])
     found = {}
@@ -95,6 +100,8 @@ def texts(tx: ReadTx, items: Sequence[Item]) -> dict[str, dict[str, str]]:
 
 def _foreign(data: bytes) -> tuple[str, str]:
     """Title and body of an imported text, which is a JSON object of both."""
+    import json
+
     try:
         parts = json.loads(data)
         return str(parts["title"]), str(parts["body"])
@@ -170,6 +177,7 @@ def show(tx: ReadTx, name: str) -> dict[str, Any] | Refused:
     data = rendering.summary(item, text["title"])
     data |= {
         "body": text["body"],
+        "text_ref": item.text or None,
         "expectation": requirements(tx, item),
         "graph_refs": [{"kind": kind, "target": target} for kind, target in item.links],
         "orphaned_refs": [
@@ -218,6 +226,8 @@ def dependencies(tx: ReadTx, item: Item) -> list[dict[str, Any]]:
 
 def requirements(tx: ReadTx, item: Item) -> list[dict[str, Any]]:
     """The requirements that an item owns, with goal revision and statement."""
+    from remit.core.events import RequirementDrafted
+
     facts = tx.load([("requirement", name) for name in item.plan.requirements])
     goals = tx.load([("goal", item.plan.goal)]) if item.plan.goal else {}
     seqs = [f.seq for f in (*facts.values(), *goals.values()) if isinstance(f, Requirement | Goal)]
@@ -246,6 +256,8 @@ def requirements(tx: ReadTx, item: Item) -> list[dict[str, Any]]:
 
 def goal(tx: ReadTx, name: str) -> dict[str, Any] | None:
     """A goal's newest revision."""
+    from remit.core.events import GoalDrafted
+
     fact = tx.load([("goal", name)])["goal", name]
     if not isinstance(fact, Goal):
         return None
@@ -262,6 +274,8 @@ def goal(tx: ReadTx, name: str) -> dict[str, Any] | None:
 
 def rows(tx: ReadTx, item: Item) -> list[dict[str, Any]]:
     """The verification rows of an item as registered, each with its newest result."""
+    from remit.core.events import RowRegistered
+
     facts = list(tx.load([("row", n) for n in item.plan.rows]).values())
     events = tx.at_seq([f.seq for f in facts if isinstance(f, Row)])
     results = {r.row: r for r in item.results}

@@ -1,14 +1,18 @@
-"""How facts and events look to programs: plain values with the names of the interface."""
+"""How facts and events look to programs: plain values with the names of the interface.
+
+Nothing here is neutralised: text from outside is data, and whoever shows it to people makes it safe.
+"""
 
 from __future__ import annotations
 
 from dataclasses import fields, is_dataclass
 from datetime import UTC, datetime, timedelta
 from enum import Enum
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from remit.core.events import Recorded
-from remit.core.facts import Dependency, Item, Lease
+if TYPE_CHECKING:
+    from remit.core.events import Recorded
+    from remit.core.facts import Dependency, Item, Lease
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 

@@ -34,6 +34,8 @@ STAGES = (
     "ship",
     "verify",
 )
+DONE = ("lease", "review", "ship", "verify")
+"""Stages that are acts, not plans."""
 
 
 def trace(tx: ReadTx, name: str) -> dict[str, Any] | Refused:
@@ -43,16 +45,44 @@ def trace(tx: ReadTx, name: str) -> dict[str, Any] | Refused:
         return item
     history = tx.stream(item.id, 0, item.version)
     links = [*_planned(tx, item), *_done(item, history)]
+    complete = item.status is Status.VERIFIED and all(x["present"] for x in links)
     imported = item.outcome is not None and item.outcome.value == "imported"
     return {
         "id": item.id,
         "status": item.status.value,
         "chain": links,
-        "complete": item.status is Status.VERIFIED and all(x["present"] for x in links),
+        "complete": complete,
+        "broken": _broken(links) or (item.status is Status.VERIFIED and not complete),
+        "coverage": _coverage(tx, item),
         "gaps": [x["stage"] for x in links if not x["present"]],
         "unproved": [x["stage"] for x in links if x.get("unproved")],
         "imported": imported,
     }
+
+
+def _broken(links: list[dict[str, Any]]) -> bool:
+    """Whether work went on past a link that is not there; what is still to come breaks nothing."""
+    present = [x["present"] for x in links]
+    worked = [i for i, x in enumerate(links) if x["stage"] in DONE and x["present"]]
+    return bool(worked) and not all(present[: worked[-1]])
+
+
+def _coverage(tx: ReadTx, item: Item) -> list[dict[str, Any]]:
+    """Each requirement with the rows that would prove it: orphan, open or verified."""
+    registered = rows(tx, item)
+    found = []
+    for owned in requirements(tx, item):
+        mine = [row for row in registered if row["requirement_id"] == owned["id"]]
+        proved = [row for row in mine if row["result"] and row["result"]["result"] == "verified"]
+        state = "orphan" if not mine else "verified" if len(proved) == len(mine) else "open"
+        found.append(
+            {
+                "requirement": f"{owned['id']}@{owned['revision']}",
+                "rows": [row["id"] for row in mine],
+                "state": state,
+            }
+        )
+    return found
 
 
 def _link(stage: str, ids: list[str], **more: Any) -> dict[str, Any]:

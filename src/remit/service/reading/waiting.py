@@ -9,14 +9,10 @@ from __future__ import annotations
 from typing import Any, Final
 
 from remit.core import gates
-from remit.core.admission import assess
-from remit.core.commands import Ask
 from remit.core.facts import Actor, ActorKind, Item, Rule, Triage
 from remit.core.refusals import Refused
 from remit.core.status import Status
-from remit.core.view import Draft, Missing, View
 from remit.ports import ItemQuery, ReadTx
-from remit.service.loading import Loader
 from remit.service.reading import rendering
 from remit.service.reading.items import (
     _one,
@@ -29,6 +25,9 @@ from remit.service.reading.items import (
 
 WAITING: Final = (Status.DRAFT.value, Status.HELD.value, Status.TRIAGED.value)
 
+RECORDS: Final = 1_000_000
+"""Most triage records that are counted."""
+
 TREE: Final = 1_000
 """Most nodes that a dependency tree shows."""
 
@@ -39,7 +38,9 @@ def how_to_open(item: Item) -> str:
         return f"settle it: 'remit triage show {item.triage[0]}'"
     if item.gate:
         gate, _, rule = item.gate.partition("/")
-        return gates.HOW_TO_OPEN.get(gate, "").format(id=item.id, rule=rule or item.plan.rule)
+        return gates.HOW_TO_OPEN.get(gate, "").format(
+            id=item.id, rule=rule or item.plan.rule or "default"
+        )
     waits = [d for d in item.dependencies if d.state.value != "met"]
     if waits:
         target = waits[0].via
@@ -114,8 +115,8 @@ def _unaccepted(tx: ReadTx) -> list[dict[str, Any]]:
 
 
 def triage_list(tx: ReadTx, *, open_only: bool, limit: int) -> dict[str, Any]:
-    """Triage records, oldest first."""
-    names = tx.triage(open_only=open_only, limit=limit + 1 if limit else 0)
+    """Triage records, oldest first; a ``limit`` of 0 means all."""
+    names = tx.triage(open_only=open_only, limit=RECORDS)
     shown = names[:limit] if limit else names
     facts = tx.load([("triage", name) for name in shown])
     found = [triage_record(tx, f) for f in facts.values() if isinstance(f, Triage)]
@@ -155,6 +156,11 @@ def tree(tx: ReadTx, name: str) -> dict[str, Any] | Refused:
 
 def explain(tx: ReadTx, name: str) -> dict[str, Any] | Refused:
     """What admission says of an item on this snapshot, with every check, and what would open it."""
+    from remit.core.admission import assess
+    from remit.core.commands import Ask
+    from remit.core.view import Draft, Missing, View
+    from remit.service.loading import Loader
+
     item = _one(tx, name)
     if isinstance(item, Refused):
         return item

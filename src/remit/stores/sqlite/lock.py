@@ -5,10 +5,10 @@ exclusive ``flock`` before ``BEGIN IMMEDIATE``: the kernel queues the waiters an
 process that dies. Three files stand beside the database:
 
 - ``.lock`` is held for the transaction;
-- ``.queue`` is taken first by writers that are not urgent, and held until the transaction ends, so
-  that at most one of them competes for ``.lock``;
-- ``.urgent`` is held, shared, by urgent writers while they wait. One that is not urgent lets them
-  pass before it competes.
+- ``.queue`` is held by the one writer that is next, while it waits for ``.lock``. Whoever has just
+  finished has to stand behind it, so nobody is overtaken for long;
+- ``.urgent`` is held, shared, by urgent writers while they wait. They go straight for ``.lock``, and
+  a writer that got there before one of them hands it back.
 
 An urgent writer therefore waits for the transaction in progress and for other urgent ones, and for
 nothing else. Every wait is bounded. A writer that would have to wait does so in a thread of its own,
@@ -42,19 +42,28 @@ class _Turn:
         self._abandoned = False
 
     def wait(self, seconds: float) -> bool:
-        """Whether the lock was had in time; if not, the descriptor closes itself later."""
+        """Whether the lock was had in time; if not, or if interrupted, the descriptor is closed."""
         threading.Thread(target=self._take, name="remit-lock", daemon=True).start()
-        self._arrived.wait(seconds)
+        arrived = False
+        try:
+            arrived = self._arrived.wait(seconds)
+        finally:
+            if not arrived:
+                self._abandon()
+        return arrived
+
+    def _abandon(self) -> None:
         with self._settled:
-            self._abandoned = not self._arrived.is_set()
-        return not self._abandoned
+            self._abandoned = True
+            if self._arrived.is_set():
+                os.close(self._descriptor)
 
     def _take(self) -> None:
         fcntl.flock(self._descriptor, self._operation)
         with self._settled:
-            self._arrived.set()
             if self._abandoned:
                 os.close(self._descriptor)
+            self._arrived.set()
 
 
 class WriterLock:
@@ -80,11 +89,28 @@ class WriterLock:
             with _closing(mine):
                 yield
             return
+        with _closing(self._next(until)):
+            yield
+
+    def _next(self, until: float) -> int:
+        """The lock, for a writer that stands in the queue and lets urgent ones pass."""
         with _closing(self._flock(self._queue, fcntl.LOCK_EX, until)):
-            with _closing(self._flock(self._urgent, fcntl.LOCK_EX, until)):
-                pass
-            with _closing(self._flock(self._lock, fcntl.LOCK_EX, until)):
-                yield
+            while True:
+                mine = self._flock(self._lock, fcntl.LOCK_EX, until)
+                if self._nobody_urgent():
+                    return mine
+                os.close(mine)
+                with _closing(self._flock(self._urgent, fcntl.LOCK_EX, until)):
+                    pass
+
+    def _nobody_urgent(self) -> bool:
+        descriptor = self._open(self._urgent)
+        with _closing(descriptor):
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return False
+            return True
 
     def _first(self, until: float) -> int:
         """The lock, for an urgent writer that keeps others back while it waits."""
@@ -92,20 +118,23 @@ class WriterLock:
             return self._flock(self._lock, fcntl.LOCK_EX, until)
 
     def _flock(self, name: str, operation: int, until: float) -> int:
-        try:
-            descriptor = os.open(name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
-        except OSError as error:
-            raise StoreUnavailable(
-                f"cannot write {self._path}: its lock file {name} cannot be opened ({error})",
-                "see that the folder can be written",
-                {"path": str(self._path)},
-            ) from error
+        descriptor = self._open(name)
         try:
             fcntl.flock(descriptor, operation | fcntl.LOCK_NB)
         except BlockingIOError:
             if not _Turn(descriptor, operation).wait(max(0.0, until - time.monotonic())):
                 raise self._too_long(name) from None
         return descriptor
+
+    def _open(self, name: str) -> int:
+        try:
+            return os.open(name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        except OSError as error:
+            raise StoreUnavailable(
+                f"cannot write {self._path}: its lock file {name} cannot be opened ({error})",
+                "see that the folder can be written",
+                {"path": str(self._path)},
+            ) from error
 
     def _too_long(self, name: str) -> StoreUnavailable:
         holder = holder_of(self._lock)

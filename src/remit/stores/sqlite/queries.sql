@@ -13,6 +13,10 @@ SELECT ledger_id, epoch, adoption_required, boot_id, boot_us, ledger_us, offset_
        coalesce((SELECT created_at FROM events WHERE seq = (SELECT max(seq) FROM events)), 0)
   FROM store_state;
 
+-- name: begin_ledger
+INSERT INTO store_state (ledger_id, epoch, adoption_required, boot_id, boot_us, ledger_us, offset_us)
+VALUES (?, 0, 0, ?, ?, ?, 0);
+
 -- name: keep_clock
 -- Compare-and-set on the time that was loaded.
 UPDATE store_state

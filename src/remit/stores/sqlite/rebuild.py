@@ -16,7 +16,7 @@ import apsw
 
 from remit.core.facts import Fact, Item, Key, Lane, Triage
 from remit.ports import Difference
-from remit.stores.codec import encode_fact
+from remit.stores.fact_codec import encode_fact
 from remit.stores.sqlite.queries import q
 from remit.stores.sqlite.rows import (
     children_of,

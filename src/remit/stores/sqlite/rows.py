@@ -18,7 +18,7 @@ import apsw
 from remit.core.facts import DependencyKind, Fact, Item, Key, Lane, Triage
 from remit.ports import Change
 from remit.stores import misuse
-from remit.stores.codec import encode_fact
+from remit.stores.fact_codec import encode_fact
 from remit.stores.sqlite.queries import q
 
 Edges = frozenset[tuple[str, ...]]

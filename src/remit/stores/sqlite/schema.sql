@@ -36,8 +36,9 @@ BEGIN
   SELECT RAISE(ABORT, 'store_state: the row stays');
 END;
 
--- `seq` is the rowid as well: an append is then one insertion at the end of one tree. Measured
--- against a primary key of (ledger_id, seq) without rowid, see ARCHITECTURE.md.
+-- `seq` is the rowid as well: an append is then one insertion at the end of one tree. A primary key
+-- of (ledger_id, seq) without rowid was measured on 60,000 events: appends 1.6 times slower with
+-- payloads of 140 bytes, and 3.5 times slower, in a file three times as large, with 900.
 CREATE TABLE events (
   ledger_id TEXT NOT NULL,
   seq INTEGER NOT NULL PRIMARY KEY,

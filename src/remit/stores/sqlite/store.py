@@ -4,7 +4,8 @@ One connection writes, behind the writer's lock; readers have connections of the
 read-only, and never wait for it. The store checks at every write that the file is still the one that
 was opened and that the ledger has been adopted, commits, and keeps the write-ahead log short.
 
-``pause`` is called with the name of each step of a write; crash tests stop the process there. The
+``pause``, where set, is called with the name of each step of a write (``begin``, ``begun``,
+``before events``, ``after rows``, ``before commit``, ``after commit``): crash tests stop there. The
 store never looks into events, but for the two that its own state depends on: a recorded clock jump
 and an adopted epoch.
 """
@@ -24,7 +25,6 @@ import apsw
 from remit.core.facts import Fact, Key
 from remit.core.refusals import Code
 from remit.ports import Codec, Difference, ReadTx, RemitError, StoreUnavailable
-from remit.stores import codec
 from remit.stores.clock import Clock, Machine, Readings
 from remit.stores.sqlite import place
 from remit.stores.sqlite.connect import connect, create, demand_schema, inspect
@@ -54,19 +54,26 @@ class SqliteStore:
 
     def __init__(self, path: Path, ledger_id: str, clock: Clock, lock: WriterLock) -> None:
         self.ledger_id = ledger_id
-        self.url = f"sqlite://{quote(str(path))}"
+        self.url = f"sqlite://{quote(os.fsencode(path))}"
         self.path = path
         self.pause: Callable[[str], None] | None = None
-        self.codec: Codec = codec
         self._clock = clock
         self._lock = lock
         self._pid = os.getpid()
         self._file = self._identity()
+        self._epoch_file = str(place.epoch_file(path))
         self._epoch_note: tuple[tuple[int, ...], int] = ((), 0)
         self._connection: apsw.Connection | None = None
         self._idle: deque[apsw.Connection] = deque()
         self._log_pages = 0
         self._closed = False
+
+    @property
+    def codec(self) -> Codec:
+        """What verification needs of the event format."""
+        from remit.stores import codec
+
+        return codec
 
     @contextmanager
     def read(self) -> Iterator[SqliteRead]:
@@ -96,9 +103,12 @@ class SqliteStore:
         self._demand_usable("write")
         with self._lock.held(urgent=urgent):
             self._demand_same_file("write")
+            self._step("begin")
             connection = self._begin()
             try:
-                tx = SqliteWrite(connection, self.ledger_id, self._clock, self._noted_epoch())
+                tx = SqliteWrite(
+                    connection, self.ledger_id, self._clock, self._noted_epoch(), self._step
+                )
                 self._demand_adopted(tx, adopting=adopting)
                 self._step("begun")
                 yield tx
@@ -155,6 +165,8 @@ class SqliteStore:
             if self._connection is None:
                 self._connection = connect(self.path)
                 self._connection.set_wal_hook(self._committed)
+            if self._connection.in_transaction:  # an interrupt came before the write could begin
+                self._connection.execute("ROLLBACK")
             self._connection.execute("BEGIN IMMEDIATE")
         return self._connection
 
@@ -227,7 +239,7 @@ class SqliteStore:
     def _noted_epoch(self) -> int:
         """The epoch in the file beside the ledger, read again only when that file changed."""
         try:
-            found = place.epoch_file(self.path).stat()
+            found = os.stat(self._epoch_file)  # noqa: PTH116  # twice a write: a path costs more
         except OSError:
             return 0
         mark = (found.st_ino, found.st_mtime_ns, found.st_size)

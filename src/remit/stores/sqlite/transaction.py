@@ -9,13 +9,12 @@ A transaction is used by one thread, for a short time, and is of no use once it 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any, Final
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Final
 
 import apsw
 import msgspec
 
-from remit.core.events import EpochAdopted, Recorded
 from remit.core.facts import FACT_TYPES, EdgeState, Fact, Key
 from remit.ports import (
     Blob,
@@ -30,12 +29,15 @@ from remit.ports import (
 )
 from remit.stores import misuse
 from remit.stores.clock import Anchor, Clock, Moment, jump
-from remit.stores.codec import columns_of, decode_fact, recorded_of
+from remit.stores.fact_codec import decode_fact
 from remit.stores.paths import shortest_path
 from remit.stores.sqlite.listing import list_items
 from remit.stores.sqlite.queries import q
 from remit.stores.sqlite.rebuild import Rows, compare, replace
 from remit.stores.sqlite.rows import write_changes
+
+if TYPE_CHECKING:  # what decodes events is loaded by the first transaction that meets one
+    from remit.core.events import Recorded
 
 _BEYOND: Final = "\U0010ffff"
 _PLAIN: Final = tuple(k for k in FACT_TYPES if k not in ("item", "alias", "triage", "lane"))
@@ -244,6 +246,8 @@ class SqliteRead:
         return [i for (i,) in self._run(_SQL[name], (self._ledger_id, *parameters))]
 
     def _events(self, name: str, parameters: tuple[Any, ...]) -> list[Recorded]:
+        from remit.stores.codec import recorded_of
+
         return [recorded_of(row) for row in self._run(_SQL[name], parameters)]
 
 
@@ -251,9 +255,15 @@ class SqliteWrite(SqliteRead):
     """The one writer's transaction; see ``remit.ports.WriteTx``."""
 
     def __init__(
-        self, connection: apsw.Connection, ledger_id: str, clock: Clock, epoch_known: int
+        self,
+        connection: apsw.Connection,
+        ledger_id: str,
+        clock: Clock,
+        epoch_known: int,
+        step: Callable[[str], None],
     ) -> None:
         super().__init__(connection, ledger_id, clock)
+        self._step = step
         self._epoch_known = max(epoch_known, self.epoch)
         self._dirty = False
         self._jumped = False
@@ -281,6 +291,8 @@ class SqliteWrite(SqliteRead):
 
     def append(self, events: Sequence[Recorded]) -> None:
         """Append events whose seq continues the head without a gap."""
+        from remit.stores.codec import columns_of
+
         rows = []
         seq, time = self._head.seq, self._head.time
         for event in events:
@@ -294,6 +306,7 @@ class SqliteWrite(SqliteRead):
         if not rows:
             return
         self._dirty = True
+        self._step("before events")
         try:
             self._connection.executemany(_SQL["append"], rows)
         except apsw.ConstraintError as error:
@@ -306,6 +319,7 @@ class SqliteWrite(SqliteRead):
         """Write rows, compare-and-set on what was loaded."""
         self._dirty = True
         write_changes(self._connection, self._ledger_id, changes)
+        self._step("after rows")
 
     def replace_rows(self, rows: Rows) -> None:
         """Put freshly folded rows in the place of all that are there."""
@@ -334,6 +348,8 @@ class SqliteWrite(SqliteRead):
         return True
 
     def _note(self, event: Recorded) -> None:
+        from remit.core.events import EpochAdopted
+
         kind = type(event.event).__name__
         if kind == "ClockJumped":
             self._jumped = True

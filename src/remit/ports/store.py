@@ -1,73 +1,20 @@
-"""Ports: what the services need from the world, as Protocols, and the failures they may meet.
+"""The store's port: one ledger, its events, the rows folded from them, and its blobs.
 
-A ``Store`` keeps one ledger: its events, the rows folded from them, and the blobs that events name
-by digest. One writer at a time, so ``seq`` is dense and no two decisions race; readers never wait
-for it. Stores compute no state: they load facts, append events and write the rows that the core
-made, all in one transaction. Every implementation passes ``tests/contract`` (INV-20 to INV-22).
-
-Failures here are exceptions because no rule decided them: the store is away, the outcome of a
-commit is unknown, or the bytes are not what they should be.
+One writer at a time, so ``seq`` is dense and no two decisions race; readers never wait for it. Stores
+compute no state: they load facts, append events and write the rows that the core made, all in one
+transaction. Every implementation passes ``tests/contract`` (INV-20 to INV-22).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol
 
-from remit.core.backlog import ImportedRow, UnfitRow
-from remit.core.events import Recorded
-from remit.core.facts import Fact, Key
-from remit.core.gitfacts import (
-    CloneMade,
-    MainObservation,
-    RepositoryRefusal,
-    ShipObservation,
-    Takeover,
-)
-from remit.core.refusals import Code
-from remit.core.rows import RowResult, RowSpec
-
-T = TypeVar("T")
-
-
-class RemitError(Exception):
-    """Something outside the rules went wrong; carries what a refusal carries."""
-
-    code: Code = Code.UNEXPECTED
-
-    def __init__(
-        self,
-        message: str,
-        hint: str = "",
-        details: Mapping[str, Any] | None = None,
-        code: Code | None = None,
-    ) -> None:
-        super().__init__(message)
-        self.message = message
-        self.hint = hint
-        self.details: Mapping[str, Any] = details or {}
-        self.code = code or type(self).code
-
-
-class StoreUnavailable(RemitError):  # noqa: N818  # a state of the world, named as CONTRACT does
-    """The store cannot be reached or refuses work; nothing was done."""
-
-    code = Code.STORE_UNAVAILABLE
-
-
-class OutcomeUnknown(RemitError):  # noqa: N818  # a state of the world, named as CONTRACT does
-    """The commit may or may not have happened; repeat with the same command id."""
-
-    code = Code.OUTCOME_UNKNOWN
-
-
-class LedgerCorrupt(RemitError):  # noqa: N818  # a state of the world, named as CONTRACT does
-    """What is stored is not what was written."""
-
-    code = Code.LEDGER_CORRUPT
+if TYPE_CHECKING:  # a cold read loads this module, and none of these
+    from remit.core.events import Recorded
+    from remit.core.facts import Fact, Key
 
 
 @dataclass(frozen=True, slots=True)
@@ -320,7 +267,11 @@ class Store(Protocol):
 
     ledger_id: str
     url: str
-    codec: Codec
+
+    @property
+    def codec(self) -> Codec:
+        """What verification needs of the event format."""
+        ...
 
     def read(self) -> AbstractContextManager[ReadTx]:
         """A short snapshot that never blocks the writer."""
@@ -358,102 +309,3 @@ class Store(Protocol):
     def close(self) -> None:
         """Release what is held; safe to call twice."""
         ...
-
-
-class Backlog(Protocol):
-    """A foreign backlog that can be read more than once.
-
-    ``digest`` is over the content of the whole source, ``name`` what people call it.
-    """
-
-    format: str
-    name: str
-    digest: str
-    rows: int
-
-    def items(self) -> Iterator[ImportedRow | UnfitRow]:
-        """Every row, in order."""
-        ...
-
-    def facts(self) -> dict[str, Any]:
-        """``edges`` by kind, ``cycles``, ``dangling`` and the like, for the answer."""
-        ...
-
-
-class Repository(Protocol):
-    """A git repository whose remote's main is observed. What it cannot say is a refusal value."""
-
-    def observe_main(self, *, accept_rewrite: bool = False) -> MainObservation | RepositoryRefusal:
-        """Fetch the remote's main and say which commit it names."""
-        ...
-
-    def last_observed_main(self) -> str | RepositoryRefusal | None:
-        """The commit of the last observation, None before the first."""
-        ...
-
-    def observe_ship(
-        self,
-        sha: str,
-        *,
-        reviewed_head: str,
-        reviewed_base: str,
-        main_before: str,
-        accept_rewrite: bool = False,
-    ) -> ShipObservation | RepositoryRefusal:
-        """Observe that a commit lies within the remote's main and is the reviewed change."""
-        ...
-
-    def make_clone(
-        self, attempt_id: str, directory: Path, branch: str
-    ) -> CloneMade | RepositoryRefusal:
-        """Make an attempt's own clone from a freshly observed main."""
-        ...
-
-    def take_over(
-        self, clone_dir: Path | None, head: str, attempt_id: str
-    ) -> Takeover | RepositoryRefusal:
-        """Bring a commit into the host repository and keep it."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class RowFound:
-    """What the verifier found for one row, and the log that shows it."""
-
-    row: str
-    result: RowResult
-    executed: int
-    skipped: int
-    log: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """All that one verification found. ``artifact_diff`` is PASS, FAIL or BLOCKED."""
-
-    rows: tuple[RowFound, ...]
-    artifact_diff: str
-    missing_artifacts: tuple[str, ...]
-    out_of_scope: tuple[str, ...]
-
-
-class Verifier(Protocol):
-    """Runs verification rows in clean checkouts and compares what a commit changed."""
-
-    def verify(
-        self,
-        shipped: str,
-        base: str,
-        rows: Sequence[tuple[str, RowSpec]],
-        scope: Sequence[str],
-        artifacts: Sequence[str],
-        progress: Callable[[str, str], None] | None = None,
-    ) -> Found | RepositoryRefusal:
-        """Verify rows at exactly the shipped commit, with their control at the base."""
-        ...
-
-
-def chunks(values: Sequence[T], size: int) -> Iterator[Sequence[T]]:
-    """Slices of at most ``size``."""
-    for start in range(0, len(values), size):
-        yield values[start : start + size]

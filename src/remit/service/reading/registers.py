@@ -1,0 +1,65 @@
+"""Registers of a ledger: who may act, which default rules there are, which figures decisions use.
+
+Each is short and bounded; a register never says more than the ledger holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from remit.core.facts import LEDGER, Actor, Ledger, Rule
+from remit.ports import ReadTx
+from remit.service.reading import rendering
+
+PAGE: Final = 1_000
+"""How many names are read at once."""
+
+
+def actors(tx: ReadTx, limit: int = 0) -> dict[str, Any]:
+    """Everybody who was ever enrolled, by name; ``limit`` 0 means all."""
+    found = [
+        {"name": fact.name, "kind": fact.kind.value, "revoked": fact.revoked}
+        for fact in _all(tx, "actor")
+        if isinstance(fact, Actor)
+    ]
+    return _cut("actors", found, limit)
+
+
+def rules(tx: ReadTx, limit: int = 0) -> dict[str, Any]:
+    """Every default rule in its newest revision, by name; ``limit`` 0 means all."""
+    found = [rule_of(fact) for fact in _all(tx, "rule") if isinstance(fact, Rule)]
+    return _cut("rules", found, limit)
+
+
+def rule(tx: ReadTx, name: str) -> dict[str, Any] | None:
+    """One rule in full, or None where the ledger has none of that name."""
+    fact = tx.load([("rule", name)])["rule", name] if name else None
+    return rule_of(fact) if isinstance(fact, Rule) else None
+
+
+def rule_of(fact: Rule) -> dict[str, Any]:
+    """A rule as the interface names it."""
+    shown: dict[str, Any] = rendering.plain(fact)
+    return {key: value for key, value in shown.items() if key != "version"}
+
+
+def policy(tx: ReadTx) -> dict[str, Any]:
+    """The present policy revision, with the state of the kill switch and the epoch."""
+    fact = tx.load([LEDGER])[LEDGER]
+    assert isinstance(fact, Ledger), "a ledger has its own fact from its first event on"
+    shown: dict[str, Any] = rendering.plain(fact.policy)
+    return {**shown, "kill_switch": fact.kill_switch, "epoch": fact.epoch}
+
+
+def _all(tx: ReadTx, kind: str) -> Iterator[object]:
+    after = ""
+    while names := tx.names(kind, after, PAGE):
+        facts = tx.load([(kind, name) for name in names])
+        yield from (facts[kind, name] for name in names)
+        after = names[-1]
+
+
+def _cut(name: str, found: list[dict[str, Any]], limit: int) -> dict[str, Any]:
+    shown = found[:limit] if limit else found
+    return {name: shown, "total": len(found), "truncated": len(found) > len(shown)}

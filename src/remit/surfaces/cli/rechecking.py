@@ -1,0 +1,74 @@
+"""Rechecking: admission looks again at one item, or in chunks at all that wait.
+
+A chunk is one transaction, so that other writers hardly wait, and the progress is told.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from remit.core import commands as c
+from remit.core.refusals import Refused
+from remit.ports import ItemQuery
+from remit.service.engine import Done
+from remit.service.reading.items import load_items
+from remit.surfaces.cli.answers import Stop
+from remit.surfaces.cli.progress import shown
+from remit.surfaces.cli.session import Session
+
+CHUNK: Final = 500
+WAITING: Final = ("draft", "held")
+
+MOST_SHOWN: Final = 1_000
+"""Most verdicts that an answer lists: those that changed something."""
+
+
+def verdict_of(session: Session, name: str, *, changed: bool) -> dict[str, Any]:
+    """What admission says of an item after a look."""
+    with session.ledger.reading() as tx:
+        [item] = load_items(tx, [name])
+        seq = tx.head().seq
+    ready = item.status.value == "ready"
+    hold = item.hold
+    owner = item.owner
+    return {
+        "work_id": item.id,
+        "verdict": "ADMIT" if ready else "HOLD",
+        "status": item.status.value,
+        "reason": item.gate or (hold.reason if hold else ""),
+        "owner": {"kind": owner.kind.value, "identity": owner.identity} if owner else None,
+        "recheck": hold.trigger if hold else "",
+        "changed": changed,
+        "checks": [],
+        "seq": seq,
+    }
+
+
+def recheck_all(session: Session) -> dict[str, Any]:
+    """Look again at everything that waits, in chunks; what changed is listed."""
+    after = done = 0
+    changed: list[str] = []
+    with shown(session) as report:
+        while True:
+            query = ItemQuery(statuses=WAITING, after=after, limit=CHUNK)
+            with session.ledger.reading() as tx:
+                ids = tx.items(query)
+                total = done + len(ids)
+            if not ids:
+                break
+            own = f"{session.command_id}/{after}"
+            answers = session.operations.recheck([c.Recheck(i) for i in ids], command_id=own)
+            for name, answer in zip(ids, answers, strict=True):
+                if isinstance(answer, Refused):
+                    raise Stop(answer)
+                if isinstance(answer, Done) and answer.events:
+                    changed.append(name)
+            after, done = int(ids[-1][2:]), done + len(ids)
+            report("admission", done, total)
+    listed = changed[:MOST_SHOWN]
+    return {
+        "verdicts": [verdict_of(session, name, changed=True) for name in listed],
+        "total": done,
+        "changed": len(changed),
+        "truncated": len(changed) > len(listed),
+    }
