@@ -214,3 +214,20 @@ def test_one_bad_element_stops_no_other_and_atomic_stops_all(tmp_path: Path) -> 
     assert codes[1] == Code.BAD_INPUT
     assert head(ledger) == before
     ledger.close()
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        c.RevokeActor("a\nb"), c.EnrolActor("a\x1b[2Jb", "agent"), c.AddNote("W-1\r\n", c.Text("x")),
+        c.RemoveDependency("W-2", "a\nb"), c.AcceptRule("a\u2028b"), c.ResolveTriage("T\n1", "requeue"),
+    ],
+    ids=lambda command: type(command).__name__,
+)  # fmt: skip
+def test_a_refusal_that_quotes_a_line_end_stays_on_one_line(
+    ledger: Ledger, command: c.Command
+) -> None:
+    for actor in (HUMAN, "bob"):
+        answer = refused(ledger.acting(actor).run(command))
+        assert answer.message.isprintable()
+        assert answer.hint.isprintable()

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import types
 from collections.abc import Callable
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from enum import Enum
 from operator import attrgetter
 from typing import Any, Final, Union, get_args, get_origin, get_type_hints
@@ -55,6 +55,17 @@ def unfit_name(what: str, value: object) -> Refused | None:
         "correct it and repeat",
         {"field": what},
     )
+
+
+def in_one_line(refused: Refused) -> Refused:
+    """The refusal with whatever its words quote made printable, so that it stays on one line."""
+    if refused.message.isprintable() and refused.hint.isprintable():
+        return refused
+    return replace(refused, message=_plain(refused.message), hint=_plain(refused.hint))
+
+
+def _plain(text: str) -> str:
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
 
 _CHECKS: Final[dict[Any, Check]] = {}

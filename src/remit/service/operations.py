@@ -21,7 +21,7 @@ from remit.core.item_events import CompletionReported, LeaseGranted, LeaseRenewe
 from remit.core.refusals import Code, Refused
 from remit.ports import Store
 from remit.service.engine import ABORTED, Answer, Call, Done, Engine
-from remit.service.fitting import misfit, unfit_name
+from remit.service.fitting import in_one_line, misfit, unfit_name
 from remit.service.texts import Prepared
 
 C = TypeVar("C", bound=Command)
@@ -131,7 +131,8 @@ class Operations:
         if atomic and unsound:
             return [unsound.get(i, ABORTED) for i in range(len(commands))]
         answers = iter(self.engine.run(calls, atomic=atomic, urgent=urgent) if calls else ())
-        return [unsound[i] if i in unsound else next(answers) for i in range(len(commands))]
+        found = [unsound[i] if i in unsound else next(answers) for i in range(len(commands))]
+        return [in_one_line(a) if isinstance(a, Refused) else a for a in found]
 
     def _many(self, commands: Any, kind: type[Command], **how: Any) -> Any:
         found = [commands] if isinstance(commands, Command) else list(commands)
