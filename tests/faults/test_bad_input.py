@@ -10,9 +10,20 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.ground.ledgers import HUMAN, done, faults_of, head, made, ready_item, refused, row
+from tests.ground.ledgers import (
+    HUMAN,
+    done,
+    each_event,
+    faults_of,
+    head,
+    made,
+    ready_item,
+    refused,
+    row,
+)
 
 from remit.core import commands as c
+from remit.core.item_events import LateReportRecorded
 from remit.core.refusals import Code, Refused
 from remit.ports import RemitError
 from remit.service.engine import Done
@@ -106,7 +117,9 @@ def _typed(ledger: Ledger, operations: Operations, command: Any, command_id: Any
     assert isinstance(answer, Done | Refused)
     if isinstance(answer, Refused):
         refused(answer)
-        assert head(ledger) == before
+        beside: list[Any] = []
+        each_event(ledger, beside.append, before)
+        assert all(isinstance(r.event, LateReportRecorded) for r in beside)
     else:
         assert head(ledger) - before <= len(answer.events)
         if isinstance(command, c.EngageKillSwitch):
@@ -151,6 +164,10 @@ WRONG_FIELDS: list[tuple[c.Command, str]] = [
     (c.GrantLease("W-2", ttl_ms=5e3), "ttl_ms"),  # type: ignore[arg-type]  # the fault
     (c.AddNote("W-2", "text"), "text"),  # type: ignore[arg-type]  # the fault
     (c.AddNote("W-2", c.Text(b"x")), "text.inline"),  # type: ignore[arg-type]  # the fault
+    (c.CreateItem("x", text_ref="a" * 64), "text_ref"),
+    (c.AddNote("W-2", c.Text(ref="a" * 64)), "text.ref"),
+    (c.RedactBlob("A" * 64, "why"), "digest"),
+    (c.RedactBlob("x", "why"), "digest"),
     (c.ReleaseLease("W-1", None), "fence"),  # type: ignore[arg-type]  # the fault
 ]
 

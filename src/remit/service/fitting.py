@@ -17,7 +17,7 @@ from enum import Enum
 from operator import attrgetter
 from typing import Any, Final, Union, get_args, get_origin, get_type_hints
 
-from remit.core.commands import Command
+from remit.core.commands import Command, Text
 from remit.core.ids import MAX_INTEGER
 from remit.core.refusals import Code, Refused
 
@@ -26,6 +26,9 @@ LONGEST_NAME: Final = 500
 
 MOST_SHAPES: Final = 64
 """How many combinations of field types of one class are remembered as good."""
+
+REFS: Final = ("text_ref", "log")
+"""Fields that name a blob. A caller has none to name: long texts become blobs on their way in."""
 
 Check = Callable[[Any, str], str]
 """Says what is wrong with a value at a path, or nothing."""
@@ -141,6 +144,7 @@ def _value(cls: type) -> Check:
     checks = [(name, _check_of(hints[name])) for name in names]
     integers = [i for i, name in enumerate(names) if hints[name] is int]
     parted = [i for i, name in enumerate(names) if _has_parts(hints[name])]
+    refs = [i for i, name in enumerate(names) if (cls is Text and name == "ref") or name in REFS]
     good: set[tuple[type, ...]] = set()
 
     def check(value: Any, path: str) -> str:
@@ -159,6 +163,10 @@ def _value(cls: type) -> Check:
         for i in integers:
             if not -MAX_INTEGER <= parts[i] <= MAX_INTEGER:
                 return _integer(parts[i], f"{path}.{names[i]}" if path else names[i])
+        for i in refs:
+            if parts[i]:
+                where = f"{path}.{names[i]}" if path else names[i]
+                return _wrong(parts[i], where, "nothing: remit itself names the blobs of texts")
         if not known and len(good) < MOST_SHAPES:
             good.add(kinds)
         return ""
