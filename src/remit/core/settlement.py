@@ -59,7 +59,7 @@ def last_of_chain(draft: Draft, item: Item) -> Item:
     for _ in range(MAX_CHAIN):
         if not item.successor:
             return item
-        following = draft.item(item.successor)
+        following = draft.item_along("chain+", item.successor)
         if following is None:
             return item
         item = following
@@ -130,7 +130,7 @@ def descends(draft: Draft, name: str, ancestor: str) -> bool:
     seen: set[str] = {name}
     queue = [name]
     while queue and len(seen) <= MAX_LINEAGE:
-        item = draft.item(queue.pop())
+        item = draft.item_along("lineage+", queue.pop())
         for edge in item.dependencies if item is not None else ():
             if edge.kind is not DependencyKind.PARENT:
                 continue
@@ -245,7 +245,7 @@ def enclose(draft: Draft, parent: str, *, left: bool = False) -> None:
     queue = [parent]
     while queue and len(seen) < MAX_LINEAGE:
         name = queue.pop()
-        item = draft.item(name)
+        item = draft.item_along("lineage+", name)
         if item is None or name in seen:
             continue
         seen.add(name)

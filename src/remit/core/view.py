@@ -35,7 +35,8 @@ class View:
     """Loaded facts and query answers of one transaction.
 
     Queries are addressed like facts: ``("ready?", lane)`` a window of item ids, ``("waiting?", id)``
-    edges, ``("onward+", id)`` what it waits for, loaded ahead. Their answers come from the store as it was when the
+    edges. ``("onward+", id)`` loads ahead what an item waits for, ``("lineage+", id)`` what it lies
+    beneath and ``("chain+", id)`` what follows on it. Answers come from the store as it was when the
     transaction began; ``fresh`` and ``edges`` hold what has changed since, so that both together
     are the truth.
     """
@@ -155,6 +156,13 @@ class Draft:
         fact = self.get("item", item)
         return fact if isinstance(fact, Item) else None
 
+    def item_along(self, way: str, item: str) -> Item | None:
+        """An item; where it lacks, all that lies this ``way`` of it is asked for in one round."""
+        key = ("item", item)
+        if key not in self.view.facts and key not in self.delta:
+            raise Missing((way, item))
+        return self.item(item)
+
     def lanes(self) -> list[Lane]:
         """Lanes that had something ready, or have by now."""
         names = dict.fromkeys(self.query("lanes?", ""))
@@ -166,9 +174,13 @@ class Draft:
         """Items that this decision has changed, in order."""
         return [name for kind, name in self.delta if kind == "item"]
 
-    def open(self, kind: str, name: str, event: Event, by: str = "") -> Recorded:
-        """Add the first event of something whose id is the ledger's next, so it cannot exist yet."""
+    def new(self, kind: str, name: str) -> None:
+        """Say that this id is the ledger's next: it cannot exist yet, so nobody has to look."""
         self.delta[kind, name] = None
+
+    def open(self, kind: str, name: str, event: Event, by: str = "") -> Recorded:
+        """Add the first event of something whose id is the ledger's next."""
+        self.new(kind, name)
         return self.emit(kind, name, event, by)
 
     def emit(self, kind: str, name: str, event: Event, by: str = "") -> Recorded:

@@ -44,14 +44,13 @@ MOST: Final = 1_000
 """Most calls of one transaction; longer lists are split unless they are atomic."""
 
 ROUNDS: Final = 64
-"""Most times that a decision may ask for more facts, beside ``ROUNDS_A_CALL`` for each call of its
-list: a lease looks past every lane that calls before it have emptied."""
+"""Most times that a decision may ask for more and get nothing new, beside ``ROUNDS_A_CALL`` for each
+call of its list. Rounds that bring news are not counted: the core's searches have their own bounds."""
 
 ROUNDS_A_CALL: Final = 3
 
 SWEEP: Final = 100
 """Most overdue leases that one transaction records."""
-
 
 KEEP: Final = 100
 """Most changed facts after which single items are kept for the next transaction."""
@@ -77,7 +76,6 @@ class Kept:
 
 
 NOTHING: Final = Kept(0, {}, 0)
-
 
 _LEASES: Final = (LeaseGranted, LeaseRenewed)
 
@@ -223,9 +221,7 @@ class Batch:
             for key, fact in facts.items()
             if key[0] in SHARED or (items and key[0] in ("item", "row") and fact is not None)
         }
-        if len(kept) > 4 * KEEP:
-            return NOTHING
-        if self.adopted:
+        if len(kept) > 4 * KEEP or self.adopted:
             return NOTHING
         granted = [r.event.lease.expires_at for r in self.events if isinstance(r.event, _LEASES)]
         return Kept(self.view.seq, kept, min(self.quiet_until, *granted, NEVER))
@@ -323,13 +319,18 @@ class Batch:
         return Done(decision.events)
 
     def _decision(self, command: Command, ask: Ask) -> Accepted | Refused:
-        most = ROUNDS + ROUNDS_A_CALL * len(self.calls)
-        for _ in range(most):
+        facts, queries = self.view.facts, self.view.queries
+        most = left = ROUNDS + ROUNDS_A_CALL * len(self.calls)
+        rounds = 0
+        while left:
             decision = decide(self.view, command, ask)
             if not isinstance(decision, NeedMore):
                 return decision
-            self.loader.load(decision.keys)
-        raise AssertionError(f"{command!r} asked for more facts {most} times")
+            known = len(facts) + len(queries)
+            self.loader.load(decision.keys, rounds)
+            left -= len(facts) + len(queries) == known
+            rounds += 1
+        raise AssertionError(f"{command!r} asked {most} times for facts that are not there")
 
     def _notice(self, *, sweep: bool) -> None:
         if self.view.facts[LEDGER] is None:
