@@ -41,7 +41,7 @@ def _growth(tmp_path: Path, few: int, many: int) -> float:
 
 
 def test_memory_of_an_import_grows_by_few_bytes_a_row(tmp_path: Path) -> None:
-    assert _growth(tmp_path, 1_500, 6_000) <= MOST_BYTES
+    assert _growth(tmp_path, 1_000, 4_000) <= MOST_BYTES
 
 
 @pytest.mark.torture
@@ -57,4 +57,4 @@ def test_a_reader_that_keeps_every_row_is_noticed(
 
     items = BeadsBacklog.items
     monkeypatch.setattr(BeadsBacklog, "items", lambda self: iter(list(items(self))))
-    assert _growth(tmp_path, 500, 2_000) > MOST_BYTES
+    assert _growth(tmp_path, 500, 1_500) > MOST_BYTES
