@@ -92,7 +92,6 @@ class Call:
 
     command: Command
     actor: str
-    assurance: str = "asserted"
     command_id: str = ""
     blobs: tuple[Blob, ...] = ()
     plain: tuple[tuple[str, str], ...] = ()
@@ -187,6 +186,9 @@ class Engine:
                 return
 
 
+ASSERTED: Final = "asserted"
+"""How well it is proved who asks: no more than said, until signatures can be checked."""
+
 ABORTED: Final = Refused(
     Code.ATOMIC_ABORTED,
     "not done: another element of the same atomic list was refused",
@@ -264,7 +266,7 @@ class Batch:
         return Ask(
             self.now,
             call.actor,
-            call.assurance,
+            ASSERTED,
             call.command_id,
             call.digest(),
             call.conversation_ref,
