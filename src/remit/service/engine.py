@@ -90,7 +90,6 @@ class Call:
 
     command: Command
     actor: str
-    assurance: str = "asserted"
     command_id: str = ""
     blobs: tuple[Blob, ...] = ()
     plain: tuple[tuple[str, str], ...] = ()
@@ -185,6 +184,9 @@ class Engine:
                 return
 
 
+ASSERTED: Final = "asserted"
+"""How well it is proved who asks: no more than said, until signatures can be checked."""
+
 ABORTED: Final = Refused(
     Code.ATOMIC_ABORTED,
     "not done: another element of the same atomic list was refused",
@@ -260,7 +262,7 @@ class Batch:
         return Ask(
             self.now,
             call.actor,
-            call.assurance,
+            ASSERTED,
             call.command_id,
             call.digest(),
             call.conversation_ref,
@@ -277,10 +279,6 @@ class Batch:
             "use a new command id for a new command",
             {"command_id": call.command_id, "seq": events[0].seq},
         )
-
-    def _weigh(self, call: Call) -> Accepted | Refused:
-        """What a call would lead to, without taking it into the view."""
-        return self._decision(call.command, self._ask(call))
 
     def _one(self, call: Call, ask: Ask) -> Answer:
         answer = self.decide(call.command, ask)
@@ -370,13 +368,12 @@ class Batch:
     def only_asides(self) -> Batch:
         """A batch of the same transaction that holds what stands beside refused calls.
 
-        They are weighed again without the calls before them, which did not happen: what was late
-        only because of those is not.
+        They are weighed again without the calls before them, which did not happen.
         """
         fresh = Batch(self.tx, ())
         fresh._notice(sweep=True)
         for call in self.asides:
-            answer = fresh._weigh(call)
+            answer = fresh._decision(call.command, fresh._ask(call))
             if isinstance(answer, Refused):
                 for command in answer.aside:
                     fresh.beside(command, call)
