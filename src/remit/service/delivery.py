@@ -73,7 +73,8 @@ class Delivery:
         made = self.repository.make_clone(attempt, directory, branch or f"remit/{attempt}")
         if isinstance(made, RepositoryRefusal):
             return refused_by(made)
-        answer = self.operations.run(c.RecordClone(item.id, fence, made.branch, made.base_sha))
+        record = c.RecordClone(item.id, fence, made.branch, made.base_sha)
+        answer = self.operations.observed([record], [""])[0]
         if isinstance(answer, Refused):
             return answer
         return Cloned(made.path, made.branch, made.base_sha, answer)
@@ -124,7 +125,7 @@ class Delivery:
             **said,
         )
         ids = [f"{command_id}/taken", command_id] if command_id else ["", ""]
-        return self.operations.run_each([record, report], ids)[1]
+        return self.operations.observed([record, report], ids)[1]
 
     def _take_over(
         self, clone: Path | None, head: str, attempt: str
@@ -186,7 +187,7 @@ class Delivery:
             seen.matched_by.value,
             seen.patch_id,
         )
-        return self.operations.run(ship, command_id=command_id)
+        return self.operations.observed([ship], [command_id])[0]
 
     def _observe(self, sha: str, work: Work, accept_rewrite: bool) -> Any:
         """Look from the last main observed before it landed; that may be the reviewed base."""
@@ -291,7 +292,7 @@ class Delivery:
             row.id, row.digest, verdict.value, "SCORED_BY_HUMAN", 1, 0, "", (check,)
         )
         command = c.RecordVerification(item.id, item.work.shipped, (finding,), "")
-        return self.operations.run(command, command_id=command_id)
+        return self.operations.observed([command], [command_id])[0]
 
 
 def attempt_of(lease: Lease) -> str:

@@ -317,18 +317,14 @@ class Batch:
         return Done(decision.events)
 
     def _decision(self, command: Command, ask: Ask) -> Accepted | Refused:
-        facts, queries = self.view.facts, self.view.queries
-        most = left = ROUNDS + ROUNDS_A_CALL * len(self.calls)
-        rounds = 0
-        while left:
+        rounds, vain = 0, ROUNDS + ROUNDS_A_CALL * len(self.calls)
+        while vain:
             decision = decide(self.view, command, ask)
             if not isinstance(decision, NeedMore):
                 return decision
-            known = len(facts) + len(queries)
-            self.loader.load(decision.keys, rounds)
-            left -= len(facts) + len(queries) == known
+            vain -= not self.loader.load(decision.keys, rounds)
             rounds += 1
-        raise AssertionError(f"{command!r} asked {most} times for facts that are not there")
+        raise AssertionError(f"{command!r} keeps asking for what is not there")
 
     def _notice(self, *, sweep: bool) -> None:
         if self.view.facts[LEDGER] is None:

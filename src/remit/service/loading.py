@@ -56,13 +56,14 @@ class Loader:
         self.view = view
         self.window = window + 1
 
-    def load(self, keys: Iterable[Key], rounds: int = 0) -> None:
-        """Load facts and answer queries that the view lacks.
+    def load(self, keys: Iterable[Key], rounds: int = 0) -> bool:
+        """Load facts and answer queries that the view lacks; whether it knows more than before.
 
         ``rounds`` is how often this decision has asked before: the more often, the further ahead of
         it is looked, or news that goes down a long chain would begin again at every item of it.
         """
         facts = self.view.facts
+        known = len(facts) + len(self.view.queries)
         plain: dict[Key, None] = {}
         keys = tuple(keys)
         self._unawaited(keys)
@@ -78,6 +79,7 @@ class Loader:
         if wanted:
             facts.update(self.tx.load(wanted))
             self._around(wanted)
+        return len(facts) + len(self.view.queries) > known
 
     def _unawaited(self, keys: tuple[Key, ...]) -> None:
         """Answer at once for all items that nothing waits on, which are nearly all of them."""
