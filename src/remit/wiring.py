@@ -74,11 +74,11 @@ class Ledger:
         self.store = store
         self.settings = settings or Settings()
 
-    def acting(self, actor: str, assurance: str = "asserted") -> Operations:
-        """The canonical operations for one actor."""
+    def acting(self, actor: str) -> Operations:
+        """The canonical operations for one actor: a label, recorded as ``asserted``."""
         from remit.service.operations import Caller, Operations
 
-        return Operations(self.store, Caller(actor, assurance))
+        return Operations(self.store, Caller(actor))
 
     @contextmanager
     def reading(self, at: int | None = None) -> Iterator[ReadTx]:
@@ -93,14 +93,14 @@ class Ledger:
         with self.store.read() as tx, as_of(tx, at, MemoryStore) as past:
             yield past
 
-    def delivery(self, actor: str, repository: Path, assurance: str = "asserted") -> Delivery:
+    def delivery(self, actor: str, repository: Path) -> Delivery:
         """The operations that look at a git repository, for one actor."""
         from remit.repository.repository import GitRepository
         from remit.service.delivery import Delivery
         from remit.verify.builtin import BuiltInVerifier
 
         git = GitRepository(repository, self.settings.remote, self.settings.main)
-        return Delivery(self.acting(actor, assurance), git, BuiltInVerifier(git))
+        return Delivery(self.acting(actor), git, BuiltInVerifier(git))
 
     def close(self) -> None:
         """Release the store."""

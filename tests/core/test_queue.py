@@ -15,7 +15,7 @@ from remit.core.facts import Lane, Lease, Policy
 from remit.core.lanes import STRIDE, merge, rank_of
 from remit.core.refusals import Code
 from remit.ports import Change
-from remit.service.engine import Done
+from remit.service.engine import Done, Engine
 
 STEP = 20 * SECOND
 
@@ -225,6 +225,7 @@ def _weigh(world: World, weights: dict[str, int]) -> None:
             assert isinstance(lane, Lane)
             changes.append(Change(key, lane, changed(lane, weight=weights[tenant])))
         tx.write(changes)
+    world.engine = Engine(world.store)  # one that remembers nothing from before
 
 
 def test_lanes_take_turns_by_their_weights() -> None:

@@ -156,7 +156,9 @@ def _verify(stage: Stage, state: State, item: Item) -> Iterator[Step]:
         if any(findings[: len(item.plan.rows)]):
             yield _found(stage, state, item, work.shipped, VERIFIER, findings, "PASS")
     yield _found(stage, state, item, work.shipped, VERIFIER, _FINDINGS[0], "FAIL")
-    yield _found(stage, state, item, HEADS[work.shipped == HEADS[0]], VERIFIER, _FINDINGS[0], "PASS")
+    yield _found(
+        stage, state, item, HEADS[work.shipped == HEADS[0]], VERIFIER, _FINDINGS[0], "PASS"
+    )
     for actor in (HUMAN, *IMPLEMENTERS):
         yield _found(stage, state, item, work.shipped, actor, _FINDINGS[0], "PASS")
 

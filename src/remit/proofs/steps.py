@@ -13,7 +13,6 @@ from typing import Any, Final
 
 from remit.core import commands as c
 from remit.core import item_events as e
-
 from remit.core.events import Recorded
 from remit.core.evolve import FoldError, evolve
 from remit.core.facts import LEDGER, Dependency, Fact, Item, Key, Ledger

@@ -33,6 +33,7 @@ from remit.core.decide.leases import QUEUE
 from remit.core.events import BlobRedacted, EpochAdopted, Recorded
 from remit.core.facts import LEDGER, Fact, Key, Ledger
 from remit.core.ids import EPOCH_SHIFT
+from remit.core.item_events import LeaseGranted, LeaseRenewed
 from remit.core.needs import needs
 from remit.core.refusals import Code, Refused
 from remit.core.view import View
@@ -58,9 +59,27 @@ KEEP: Final = 100
 SHARED: Final = frozenset(("counter", "count", "ledger", "actor", "lane", "load", "rule", "goal"))
 """Kinds of facts that one call after the other needs."""
 
-Kept = tuple[int, dict[Key, Fact | None]]
-"""Facts as they were after an event, by its seq. State is a function of the events, so they are still
-true whenever the head is at that seq, whoever wrote in between."""
+NEVER: Final = (1 << 63) - 1
+"""Later than any lease can run out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What one transaction leaves to the next: facts as they were after event ``seq``.
+
+    State is a function of the events, so the facts are true whenever the head is at that seq,
+    whoever wrote in between. No lease runs out before ``quiet_until``.
+    """
+
+    seq: int
+    facts: dict[Key, Fact | None]
+    quiet_until: int
+
+
+NOTHING: Final = Kept(0, {}, 0)
+
+
+_LEASES: Final = (LeaseGranted, LeaseRenewed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +92,6 @@ class Call:
 
     command: Command
     actor: str
-    assurance: str = "asserted"
     command_id: str = ""
     blobs: tuple[Blob, ...] = ()
     plain: tuple[tuple[str, str], ...] = ()
@@ -106,7 +124,7 @@ class Engine:
 
     def __init__(self, store: Store) -> None:
         self.store = store
-        self._kept: Kept = (0, {})
+        self._kept = NOTHING
 
     def run(
         self,
@@ -139,8 +157,7 @@ class Engine:
     ) -> list[Answer]:
         with self.store.write(urgent=urgent, adopting=adopting) as tx:
             batch = Batch(tx, calls, self._kept)
-            leasing = any(isinstance(call.command, GrantLease) for call in calls)
-            answers = batch.decide_all(sweep=leasing and not urgent and not adopting)
+            answers = batch.decide_all(sweep=not urgent and not adopting)
             if atomic and any(isinstance(a, Refused) for a in answers):
                 answers = [a if isinstance(a, Refused) else ABORTED for a in answers]
                 batch = batch.only_asides()
@@ -169,6 +186,9 @@ class Engine:
                 return
 
 
+ASSERTED: Final = "asserted"
+"""How well it is proved who asks: no more than said, until signatures can be checked."""
+
 ABORTED: Final = Refused(
     Code.ATOMIC_ABORTED,
     "not done: another element of the same atomic list was refused",
@@ -179,12 +199,14 @@ ABORTED: Final = Refused(
 class Batch:
     """The decisions of one transaction."""
 
-    def __init__(self, tx: WriteTx, calls: Sequence[Call], kept: Kept = (0, {})) -> None:
+    def __init__(self, tx: WriteTx, calls: Sequence[Call], kept: Kept = NOTHING) -> None:
         self.tx = tx
         self.calls = calls
         self.now = tx.now()
         seq = tx.head().seq
-        self.view = View(kept[1] if seq and kept[0] == seq else tx.small(), seq)
+        known = 0 < seq == kept.seq
+        self.view = View(kept.facts if known else tx.small(), seq)
+        self.quiet_until = kept.quiet_until if known else 0
         if LEDGER not in self.view.facts:
             self.view.facts[LEDGER] = None
         leases = sum(isinstance(call.command, GrantLease) for call in calls)
@@ -203,7 +225,12 @@ class Batch:
             for key, fact in facts.items()
             if key[0] in SHARED or (items and key[0] in ("item", "row") and fact is not None)
         }
-        return (self.view.seq, kept) if len(kept) <= 4 * KEEP else (0, {})
+        if len(kept) > 4 * KEEP:
+            return NOTHING
+        if self.adopted:
+            return NOTHING
+        granted = [r.event.lease.expires_at for r in self.events if isinstance(r.event, _LEASES)]
+        return Kept(self.view.seq, kept, min(self.quiet_until, *granted, NEVER))
 
     @property
     def unsettled(self) -> tuple[str, ...]:
@@ -239,7 +266,7 @@ class Batch:
         return Ask(
             self.now,
             call.actor,
-            call.assurance,
+            ASSERTED,
             call.command_id,
             call.digest(),
             call.conversation_ref,
@@ -318,22 +345,22 @@ class Batch:
         if self.unsettled:
             self.settle_one()
 
-    def sweep(self) -> int:
-        """Record leases that have run out; returns how many.
-
-        Whoever asks for a lease looks for all of them; other commands record only the expiry of the
-        item that they are about.
-        """
+    def sweep(self) -> None:
+        """Record leases that have run out; whoever writes first notices all of them."""
+        if self.now < self.quiet_until:
+            return
         due = self.tx.due(self.now, SWEEP)
         ledger = self.view.facts[LEDGER]
         if isinstance(ledger, Ledger) and ledger.epoch:
             dead = self.tx.leased_before(ledger.epoch << EPOCH_SHIFT, SWEEP)
             due = list(dict.fromkeys((*due, *dead)))
-        if due:
-            self.loader.load([("actor", QUEUE), *(("item", item) for item in due)])
-            for item in due:
-                self.decide(ExpireLease(item), Ask(self.now, QUEUE))
-        return len(due)
+        if not due:
+            first = self.tx.next_expiry()
+            self.quiet_until = NEVER if first is None else first
+            return
+        self.loader.load([("actor", QUEUE), *(("item", item) for item in due)])
+        for item in due:
+            self.decide(ExpireLease(item), Ask(self.now, QUEUE))
 
     def settle_one(self) -> None:
         """One chunk of deferred news."""

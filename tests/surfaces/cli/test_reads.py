@@ -129,7 +129,8 @@ def test_a_cold_read_loads_only_what_it_may(filled: Cli) -> None:
 
 OURS = {
     "remit", "remit.core", "remit.core.facts", "remit.core.ids", "remit.core.lanes",
-    "remit.core.refusals", "remit.core.status", "remit.ports", "remit.service",
+    "remit.core.plan_facts", "remit.core.refusals", "remit.core.status", "remit.ports",
+    "remit.ports.failures", "remit.ports.store", "remit.service",
     "remit.service.reading", "remit.service.reading.items", "remit.service.reading.rendering",
     "remit.stores", "remit.stores.clock", "remit.stores.fact_codec", "remit.stores.misuse",
     "remit.stores.paths", "remit.stores.sqlite", "remit.stores.sqlite.connect",
