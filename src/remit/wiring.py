@@ -19,6 +19,7 @@ from remit.core.refusals import Code, Refused
 from remit.ports import RemitError, Store
 
 if TYPE_CHECKING:
+    from remit.core.gitfacts import RepositoryRefusal
     from remit.ports import ReadTx
     from remit.ports.outside import Backlog
     from remit.service.delivery import Delivery
@@ -165,6 +166,15 @@ def examine(url: str) -> Examined:
     from remit.stores.sqlite.examine import examine as look
 
     return look(path_of(url))
+
+
+def git_version(folder: Path) -> str | RepositoryRefusal:
+    """What the git program says of its version, or why there is none."""
+    from remit.core.gitfacts import RepositoryRefusal
+    from remit.repository.command import Git
+
+    done = Git().run(["version"], cwd=folder, operation="ask git for its version")
+    return done if isinstance(done, RepositoryRefusal) else done.text.strip()
 
 
 def _sqlite_only(operation: str, url: str) -> RemitError:

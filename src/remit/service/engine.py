@@ -284,10 +284,6 @@ class Batch:
             {"command_id": call.command_id, "seq": events[0].seq},
         )
 
-    def _weigh(self, call: Call) -> Accepted | Refused:
-        """What a call would lead to, without taking it into the view."""
-        return self._decision(call.command, self._ask(call))
-
     def _one(self, call: Call, ask: Ask) -> Answer:
         answer = self.decide(call.command, ask)
         if isinstance(answer, Refused) and answer.aside:
@@ -371,13 +367,12 @@ class Batch:
     def only_asides(self) -> Batch:
         """A batch of the same transaction that holds what stands beside refused calls.
 
-        They are weighed again without the calls before them, which did not happen: what was late
-        only because of those is not.
+        They are weighed again without the calls before them, which did not happen.
         """
         fresh = Batch(self.tx, ())
         fresh._notice(sweep=True)
         for call in self.asides:
-            answer = fresh._weigh(call)
+            answer = fresh._decision(call.command, fresh._ask(call))
             if isinstance(answer, Refused):
                 for command in answer.aside:
                     fresh.beside(command, call)
