@@ -15,12 +15,22 @@ from remit.core.commands import Ask
 from remit.core.events import Event, Recorded, stream_of
 from remit.core.evolve import evolve
 from remit.core.facts import LEDGER, DependencyKind, Fact, Item, Key, Lane, Ledger, Policy
+from remit.core.item_events import (
+    DependenciesSet,
+    DependencyAdded,
+    DependencySettled,
+    ItemImported,
+)
 from remit.core.status import Status
 
 _ABSENT: Final = object()
 
 UNCOUNTED: Final = ("counter", "count")
 """Kinds of which all facts are always loaded, so that what is not there is zero."""
+
+
+EDGES: Final = frozenset((DependencyAdded, DependencySettled, DependenciesSet, ItemImported))
+"""Events that give an item edges, or say what they are worth."""
 
 
 class Missing(Exception):  # noqa: N818  # not an error: it asks for a fact
@@ -115,6 +125,8 @@ class Draft:
         self.now = ask.now
         self.events: list[Recorded] = []
         self.delta: dict[Key, Fact | None] = {}
+        self.edged: dict[str, dict[str, None]] = {}
+        self.judged: set[str] = set()
 
     def get(self, kind: str, name: str) -> Fact | None:
         """A fact as this decision has left it so far."""
@@ -207,4 +219,15 @@ class Draft:
                 raise Missing(key)
         delta.update(changes)
         self.events.append(recorded)
+        if event.__class__ in EDGES:
+            self._note_edges(recorded.stream, event)
         return recorded
+
+    def _note_edges(self, stream: str, event: Event) -> None:
+        """Keep by what they are judged which edges this decision has made or judged so far."""
+        if isinstance(event, DependencyAdded | DependencySettled):
+            self.judged.add(event.via)
+            self.edged.setdefault(event.via, {})[stream] = None
+        elif isinstance(event, DependenciesSet | ItemImported):
+            for edge in event.edges:
+                self.edged.setdefault(edge[3], {})[stream] = None

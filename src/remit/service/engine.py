@@ -31,13 +31,13 @@ from remit.core.commands import (
 from remit.core.decide import Accepted, NeedMore, decide
 from remit.core.decide.leases import QUEUE
 from remit.core.events import BlobRedacted, EpochAdopted, Recorded
-from remit.core.facts import LEDGER, Fact, Key, Ledger
+from remit.core.facts import LEDGER, Ledger
 from remit.core.ids import EPOCH_SHIFT
-from remit.core.item_events import LeaseGranted, LeaseRenewed
 from remit.core.needs import needs
 from remit.core.refusals import Code, Refused
 from remit.core.view import View
 from remit.ports import Blob, Change, RemitError, Store, WriteTx
+from remit.service.kept import NEVER, NOTHING, Kept, keep
 from remit.service.loading import Loader
 
 MOST: Final = 1_000
@@ -51,33 +51,6 @@ ROUNDS_A_CALL: Final = 3
 
 SWEEP: Final = 100
 """Most overdue leases that one transaction records."""
-
-KEEP: Final = 100
-"""Most changed facts after which single items are kept for the next transaction."""
-
-SHARED: Final = frozenset(("counter", "count", "ledger", "actor", "lane", "load", "rule", "goal"))
-"""Kinds of facts that one call after the other needs."""
-
-NEVER: Final = (1 << 63) - 1
-"""Later than any lease can run out."""
-
-
-@dataclass(frozen=True, slots=True)
-class Kept:
-    """What one transaction leaves to the next: facts as they were after event ``seq``.
-
-    State is a function of the events, so the facts are true whenever the head is at that seq,
-    whoever wrote in between. No lease runs out before ``quiet_until``.
-    """
-
-    seq: int
-    facts: dict[Key, Fact | None]
-    quiet_until: int
-
-
-NOTHING: Final = Kept(0, {}, 0)
-
-_LEASES: Final = (LeaseGranted, LeaseRenewed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,18 +188,8 @@ class Batch:
         self.late: set[str] = set()
 
     def kept(self) -> Kept:
-        """Facts that the next transaction of this process may start from (see ``Kept``)."""
-        facts = self.view.facts
-        items = len(self.view.original) <= KEEP
-        kept = {
-            key: fact
-            for key, fact in facts.items()
-            if key[0] in SHARED or (items and key[0] in ("item", "row") and fact is not None)
-        }
-        if len(kept) > 4 * KEEP or self.adopted:
-            return NOTHING
-        granted = [r.event.lease.expires_at for r in self.events if isinstance(r.event, _LEASES)]
-        return Kept(self.view.seq, kept, min(self.quiet_until, *granted, NEVER))
+        """What the next transaction of this process may start from."""
+        return NOTHING if self.adopted else keep(self.view, self.events, self.quiet_until)
 
     @property
     def unsettled(self) -> tuple[str, ...]:
