@@ -6,12 +6,18 @@ name, write whatever it likes in its clone, and push to the origin.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from pathlib import Path
 
 import pytest
 from tests.surfaces.cli.calling import Cli, git
+
+import remit
+from remit.core import commands as c
+from remit.core.refusals import Refused
+from remit.wiring import url_of
 
 CHECK = "python3 -c 'import prog; assert prog.f() == 2'"
 GOOD, BAD = "def f(): return 2\n", "def f(): return 3\n"
@@ -220,3 +226,18 @@ def test_a_module_that_runs_a_command_is_not_taken_over(attempt: Attempt) -> Non
     )  # fmt: skip
     assert error["details"]["repository_code"] == "TAKEOVER_FAILED"
     assert attempt.status() == "leased"
+
+
+def test_a_base_that_the_worker_names_ships_nothing(attempt: Attempt) -> None:
+    """The base is where the control must be red: who may choose it, proves what was done before."""
+    ancient = git(attempt.clone, "rev-parse", "HEAD")
+    sha = attempt.commit()
+    attempt.push()
+    with contextlib.closing(
+        remit.open(url_of(attempt.repo.cwd / ".git" / "remit" / "ledger.db"))
+    ) as ledger:
+        report = c.ReportCompletion(attempt.item, int(attempt.fence), sha, ancient)
+        answer = ledger.acting("bot").report_completion(report)
+        assert not isinstance(answer, Refused)
+    attempt.repo.json("review", attempt.item, "--approve", "--reason", "good", actor="bea")
+    assert attempt.no_ship(sha) == "COMMIT_ABSENT"

@@ -157,7 +157,7 @@ class Delivery:
             taken_over=before.taken_over,
             **said,
         )
-        return self.operations.run(report, command_id=command_id)
+        return self.operations.observed([report], [command_id])[0]
 
     def mark_shipped(
         self, name: str, sha: str, *, accept_rewrite: bool = False, command_id: str = ""
@@ -181,6 +181,13 @@ class Delivery:
         work = _approved(item)
         if isinstance(work, Refused):
             return work
+        if not self._taken(work):
+            return Refused(
+                Code.COMMIT_ABSENT,
+                f"cannot ship {item.id}: the commits of {work.head} were reported, never taken over",
+                "hand the work in from its clone: 'remit report completion'",
+                {"item": item.id, "head": work.head},
+            )
         seen = self._observe(sha, work, accept_rewrite)
         if isinstance(seen, RepositoryRefusal):
             return refused_by(seen)
@@ -195,6 +202,12 @@ class Delivery:
             seen.patch_id,
         )
         return self.operations.observed([ship], [command_id])[0]
+
+    def _taken(self, work: Work) -> bool:
+        """Whether remit took the commits over itself, and so worked out head and base itself."""
+        with self.operations.store.read() as tx:
+            event = tx.at_seq([work.completed_seq])[work.completed_seq].event
+        return isinstance(event, CompletionReported) and event.taken_over
 
     def _no_human(self, what: str) -> Refused | None:
         actor = self.operations.caller.actor
