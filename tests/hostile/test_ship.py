@@ -37,6 +37,11 @@ class Attempt:
         leased = self.repo.json("lease", self.item, *clone, actor="bot")
         self.fence = str(leased["lease"]["fence"])
 
+    def lease_again(self, item: str) -> None:
+        """Go on with another item in the same clone."""
+        self.item = item
+        self.lease()
+
     def commit(self, text: str = GOOD, name: str = "prog.py") -> str:
         (self.clone / name).write_text(text)
         git(self.clone, "add", "-A")
