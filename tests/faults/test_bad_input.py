@@ -23,6 +23,7 @@ from tests.ground.ledgers import (
 )
 
 from remit.core import commands as c
+from remit.core.facts import ActorKind
 from remit.core.item_events import LateReportRecorded
 from remit.core.refusals import Code, Refused
 from remit.ports import RemitError
@@ -180,6 +181,12 @@ def test_a_wrong_type_is_named_with_its_field(
     answer = refused(ledger.acting(HUMAN).run(command), Code.BAD_INPUT)
     assert f"{field} is " in answer.message
     assert head(ledger) == before
+
+
+def test_a_member_of_a_closed_enum_will_do_where_its_text_would(ledger: Ledger) -> None:
+    done(ledger.acting(HUMAN).run(c.EnrolActor("enumerated", ActorKind.AGENT)))
+    [found] = [e for e in each_event(ledger) if getattr(e.event, "name", "") == "enumerated"]
+    assert found.event.kind == "agent"  # type: ignore[attr-defined]  # of that class
 
 
 @pytest.mark.parametrize("command", ["x", None, 1, ["x"], [None], c.Command])

@@ -101,8 +101,10 @@ def _integer(value: Any, path: str) -> str:
 
 
 def _exactly(hint: Any) -> Check:
+    """The class itself; a member of a closed enum also where its base, such as a text, will do."""
+
     def check(value: Any, path: str) -> str:
-        fits = value.__class__ is hint or (issubclass(hint, Enum) and isinstance(value, hint))
+        fits = value.__class__ is hint or (isinstance(value, Enum) and isinstance(value, hint))
         return "" if fits else _wrong(value, path, f"{hint.__name__}")
 
     return check
