@@ -99,7 +99,7 @@ def _observe_once(
         if not accept_rewrite:
             return _rewritten(upstream, url, previous, main_sha, operation)
     if previous != main_sha:
-        refusal = host.move_ref(upstream.observed_ref, main_sha, previous, operation)
+        refusal = host.move_ref(upstream.observed_ref, main_sha, previous, operation, log=True)
         if refusal is not None:
             return refusal
     ref = upstream.remote_ref
