@@ -23,7 +23,7 @@ from tests.ground.ledgers import (
 )
 
 from remit.core import commands as c
-from remit.core.facts import ActorKind
+from remit.core.facts import Actor, ActorKind
 from remit.core.item_events import LateReportRecorded
 from remit.core.refusals import Code, Refused
 from remit.ports import RemitError
@@ -185,8 +185,10 @@ def test_a_wrong_type_is_named_with_its_field(
 
 def test_a_member_of_a_closed_enum_will_do_where_its_text_would(ledger: Ledger) -> None:
     done(ledger.acting(HUMAN).run(c.EnrolActor("enumerated", ActorKind.AGENT)))
-    [found] = [e for e in each_event(ledger) if getattr(e.event, "name", "") == "enumerated"]
-    assert found.event.kind == "agent"  # type: ignore[attr-defined]  # of that class
+    with ledger.reading() as tx:
+        found = tx.load([("actor", "enumerated")])["actor", "enumerated"]
+    assert isinstance(found, Actor)
+    assert found.kind is ActorKind.AGENT
 
 
 @pytest.mark.parametrize("command", ["x", None, 1, ["x"], [None], c.Command])
