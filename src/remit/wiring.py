@@ -177,6 +177,16 @@ def git_version(folder: Path) -> str | RepositoryRefusal:
     return done if isinstance(done, RepositoryRefusal) else done.text.strip()
 
 
+def uncommitted(folder: Path) -> list[str] | RepositoryRefusal:
+    """The tracked files in a work tree that were changed and not committed, as git tells them.
+
+    It runs with the folder's own configuration: ask only where the caller works already.
+    """
+    from remit.repository.before import uncommitted as ask
+
+    return ask(folder)
+
+
 def _sqlite_only(operation: str, url: str) -> RemitError:
     return RemitError(
         f"cannot {operation} {url}: expected a ledger in a SQLite file",

@@ -1,4 +1,4 @@
-"""What main was before a change landed on it.
+"""What lies before a change: the main that it landed on, and what was not committed to it.
 
 The base of a change is where it left main. While the change is only on its branch, the main that is
 observed now answers that. People push first and report afterwards, though, and then main holds the
@@ -9,9 +9,11 @@ is read from the host; the worker's clone is not asked.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Final
 
 from remit.core.gitfacts import RepositoryRefusal
+from remit.repository.command import Git, Trust
 from remit.repository.host import Host
 from remit.repository.observing import Upstream
 
@@ -59,3 +61,22 @@ def main_before(
             return count
         nearest = min(nearest or (int(count.text), sha), (int(count.text), sha))
     return nearest[1] if nearest else None
+
+
+def uncommitted(folder: Path) -> list[str] | RepositoryRefusal:
+    """Tracked paths of a work tree that differ from its HEAD; untracked ones do not count.
+
+    The folder's own configuration plays a part, so that what git shows there is what counts.
+    """
+    args = ["status", "--porcelain", "-z", "--untracked-files=no", "--ignore-submodules"]
+    done = Git().run(args, cwd=folder, operation="look for changes", trust=Trust.PERSON)
+    if isinstance(done, RepositoryRefusal):
+        return done
+    entries = iter(done.text.split("\0"))
+    found: list[str] = []
+    for entry in entries:
+        if entry:
+            found.append(entry[3:])
+        if entry[:1] in ("R", "C"):
+            next(entries, "")
+    return found
