@@ -23,7 +23,7 @@ from tests.ground.ledgers import (
 )
 
 from remit.core import commands as c
-from remit.core.facts import Actor, ActorKind
+from remit.core.facts import ActorKind
 from remit.core.item_events import LateReportRecorded
 from remit.core.refusals import Code, Refused
 from remit.ports import RemitError
@@ -120,7 +120,8 @@ def _typed(ledger: Ledger, operations: Operations, command: Any, command_id: Any
         refused(answer)
         beside: list[Any] = []
         each_event(ledger, beside.append, before)
-        assert all(isinstance(r.event, LateReportRecorded) for r in beside)
+        noticed = ("remit-queue", "remit-admission")  # leases that ran out meanwhile
+        assert all(isinstance(r.event, LateReportRecorded) or r.actor in noticed for r in beside)
     else:
         assert head(ledger) - before <= len(answer.events)
         if isinstance(command, c.EngageKillSwitch):
@@ -181,14 +182,6 @@ def test_a_wrong_type_is_named_with_its_field(
     answer = refused(ledger.acting(HUMAN).run(command), Code.BAD_INPUT)
     assert f"{field} is " in answer.message
     assert head(ledger) == before
-
-
-def test_a_member_of_a_closed_enum_will_do_where_its_text_would(ledger: Ledger) -> None:
-    done(ledger.acting(HUMAN).run(c.EnrolActor("enumerated", ActorKind.AGENT)))
-    with ledger.reading() as tx:
-        found = tx.load([("actor", "enumerated")])["actor", "enumerated"]
-    assert isinstance(found, Actor)
-    assert found.kind is ActorKind.AGENT
 
 
 @pytest.mark.parametrize("command", ["x", None, 1, ["x"], [None], c.Command])
@@ -257,3 +250,10 @@ def test_a_refusal_that_quotes_a_line_end_stays_on_one_line(
         answer = refused(ledger.acting(actor).run(command))
         assert answer.message.isprintable()
         assert answer.hint.isprintable()
+
+
+def test_a_member_of_a_closed_enum_is_text(ledger: Ledger) -> None:
+    answer = ledger.acting(HUMAN).enrol(c.EnrolActor("helper", ActorKind.AGENT))
+    assert isinstance(answer, Done)
+    with ledger.reading() as tx:
+        assert tx.load([("actor", "helper")])["actor", "helper"].kind is ActorKind.AGENT  # type: ignore[union-attr]  # an actor

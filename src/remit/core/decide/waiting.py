@@ -64,7 +64,7 @@ def add_edge(draft: Draft, item: str, target: str, kind: str) -> Refused | None:
 
 def adopt(draft: Draft, child: str, parent: str, *, left: bool = False) -> None:
     """Bring up to date what a child that came, or ``left``, changes around its parent."""
-    enclose(draft, parent, left=left)
+    enclose(draft, parent, child, left=left)
     regroup_waiters(draft, parent)
     tell(draft, child, parent)
 
