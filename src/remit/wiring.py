@@ -250,4 +250,5 @@ def input_error(problem: Exception) -> RemitError:
     """An input that cannot be read, in the terms of all other errors."""
     code = getattr(problem, "code", "")
     hint = getattr(problem, "hint", "")
-    return RemitError(str(problem), hint, {"input_code": str(code)}, code=Code.INPUT_PROBLEM)
+    said = str(problem).removesuffix(f"; {hint}") if hint else str(problem)
+    return RemitError(said, hint, {"input_code": str(code)}, code=Code.INPUT_PROBLEM)

@@ -216,7 +216,7 @@ def _rewritten(
         RepositoryCode.MAIN_REWRITTEN,
         f"{operation}: {upstream.remote_ref} of {upstream.remote!r} is {new}, which does not "
         f"contain {old}, the main observed before",
-        "find out who rewrote main; then accept the rewrite explicitly. Both are kept",
+        "find out who rewrote main; then 'remit observe --accept-rewrite'. Both are kept",
         {"previous_main_sha": old, "main_sha": new, "remote": upstream.remote, "url": url},
     )
 

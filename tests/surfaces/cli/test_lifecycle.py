@@ -241,6 +241,21 @@ def test_a_report_without_a_change_is_refused_and_the_lease_stays(
     assert done["item"]["status"] == "in-review"
 
 
+def test_a_rewritten_main_stops_clones_until_somebody_accepts_it(
+    repo: Cli, tmp_path: Path
+) -> None:
+    item = made(repo)
+    assert repo.json("observe")["rewritten"] is False
+    git(repo.cwd, "commit", "-q", "--amend", "-m", "another first")
+    git(repo.cwd, "push", "-q", "-f", "origin", "main")
+    lease = ("lease", item, "--clone", str(tmp_path / "c"))
+    refused = repo.refused(*lease, status=3, code="MAIN_REWRITTEN")
+    assert "remit observe --accept-rewrite" in refused["hint"]
+    seen = repo.json("observe", "--accept-rewrite")
+    assert (seen["rewritten"], seen["main_sha"]) == (True, git(repo.cwd, "rev-parse", "HEAD"))
+    assert repo.json(*lease)["clone"]
+
+
 def test_a_late_report_is_refused_and_kept(repo: Cli, tmp_path: Path) -> None:
     item, fence, clone = worked(repo, tmp_path)
     repo.json("release", item, "--fence", str(fence), actor="bot")

@@ -18,14 +18,16 @@ import typer
 from remit.core import commands as c
 from remit.core import facts
 from remit.core.facts import Lease
+from remit.core.gitfacts import RepositoryRefusal
 from remit.core.item_events import LeaseReleased
 from remit.core.refusals import Code, Refused
 from remit.service.delivery import Delivery
 from remit.service.operations import lease_of
+from remit.service.outside import refused_by
 from remit.service.reading.rendering import lease as shown_lease
 from remit.surfaces.cli import finding, reads
 from remit.surfaces.cli.answers import Answer, Stop, stop
-from remit.surfaces.cli.declare import WORK, writes
+from remit.surfaces.cli.declare import WORK, stands, writes
 from remit.surfaces.cli.declare import reads as read
 from remit.surfaces.cli.groups import app, report
 from remit.surfaces.cli.looking import Item
@@ -308,6 +310,35 @@ def _committed(
             files=left[:100],
         )
     return head
+
+
+@stands(app, "observe", WORK, "remit observe", "remit observe --accept-rewrite")
+def observe(
+    session: Session,
+    accept_rewrite: Annotated[
+        bool,
+        typer.Option("--accept-rewrite", help="Main was rewritten since, and that is known."),
+    ] = False,
+    repository: Repository = None,
+) -> Answer:
+    """Fetch the remote's main and say where it is; no item changes."""
+    seen = session.delivery(repository).repository.observe_main(accept_rewrite=accept_rewrite)
+    if isinstance(seen, RepositoryRefusal):
+        raise Stop(refused_by(seen))
+    data = {
+        "remote": seen.url,
+        "ref": seen.ref,
+        "main_sha": seen.main_sha,
+        "previous_main_sha": seen.previous_main_sha,
+        "rewritten": seen.rewritten,
+    }
+    return Answer(data, _observed)
+
+
+def _observed(screen: Screen, data: Any) -> None:
+    screen.line(f"{data['ref']} of {data['remote']} is at {data['main_sha']}")
+    if data["rewritten"]:
+        screen.line(f"it was rewritten, which is accepted; before: {data['previous_main_sha']}")
 
 
 @writes(app, "fail", WORK, 'remit fail W-4 --fence 17 --reason "needs a decision on the format"')
