@@ -120,7 +120,7 @@ def lineage(draft: Draft, name: str, most: int = 256) -> set[str]:
     seen: set[str] = set()
     queue = [name]
     while queue and len(seen) < most:
-        item: Item | None = draft.item(queue.pop())
+        item: Item | None = draft.item_along("lineage+", queue.pop())
         for edge in item.dependencies if item is not None else ():
             if edge.kind is DependencyKind.PARENT and edge.via not in seen:
                 seen.add(edge.via)
