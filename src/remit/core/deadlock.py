@@ -75,6 +75,18 @@ def cycle_of(
     return ()
 
 
+def own_cycle(draft: Draft, name: str) -> tuple[str, ...]:
+    """A cycle that an item's edges, as they stand, are part of; empty where there is none."""
+    item = draft.item(name)
+    for edge in item.dependencies if item is not None else ():
+        if ongoing(edge) and edge.via[0] != "?":
+            need = CLEAR if edge.kind is DependencyKind.PARENT else BEGIN
+            path = cycle_of(draft, Wait(name, (edge.via, need), edge.inner))
+            if path:
+                return path
+    return ()
+
+
 def _back(came: dict[Node, Node | None], node: Node) -> tuple[str, ...]:
     names: list[str] = []
     at: Node | None = node
@@ -97,7 +109,8 @@ def _onward(draft: Draft, node: Node, child: str, within: frozenset[str]) -> lis
     name, need = node
     item = draft.item(name)
     if item is None or item.terminal:
-        return []
+        # News of a successor may not have reached every waiter yet, where many wait.
+        return [(item.successor, need)] if item is not None and item.successor else []
     found = []
     for edge in item.dependencies:
         if not ongoing(edge) or edge.via.startswith("?"):

@@ -74,6 +74,20 @@ def children_of(draft: Draft, parent: str) -> list[str]:
     return [n for n in names if _is_child(draft, n, parent)]
 
 
+def awaited_children(draft: Draft, waiter: str, parent: str) -> dict[str, str]:
+    """Children that an item which waits for all of them waits for, each with who stands for it.
+
+    It does not wait for itself, nor for a child that it took the place of.
+    """
+    found = {}
+    for name in children_of(draft, parent):
+        child = draft.item(name)
+        last = last_of_chain(draft, child).id if child is not None else name
+        if waiter not in (name, last):
+            found[name] = last
+    return found
+
+
 def _is_child(draft: Draft, name: str, parent: str) -> bool:
     item = draft.item(name)
     return item is not None and any(
@@ -195,11 +209,10 @@ def regroup(draft: Draft, name: str) -> None:
     kept = {d.target for d in item.dependencies if d.kind is DependencyKind.WAITS_FOR_CHILD}
     if not groups and not kept:
         return
-    wanted: dict[str, None] = {}
+    wanted: dict[str, str] = {}
     for group in groups:
         if not group.via.startswith("?"):
-            wanted.update(dict.fromkeys(children_of(draft, group.via)))
-    wanted.pop(name, None)
+            wanted.update(awaited_children(draft, name, group.via))
     kind = DependencyKind.WAITS_FOR_CHILD
     for child in wanted:
         if child not in kept:
@@ -230,6 +243,28 @@ def regroup_waiters(draft: Draft, parent: str) -> None:
         ):
             regroup(draft, name)
             review(draft, name)
+
+
+def overtaken(draft: Draft, item: Item) -> bool:
+    """Whether news that has not reached a ready item yet makes it wait again.
+
+    Asked at the lease while news is deferred (INV-6): a parent that came to wait holds back all
+    beneath it at once, however many there are to be told.
+    """
+    seen: set[str] = set()
+    queue = [item]
+    while queue and len(seen) < MAX_LINEAGE:
+        at = queue.pop()
+        seen.add(at.id)
+        for edge in at.dependencies:
+            _, state, via = judge(draft, edge.kind, edge.target)
+            above = draft.item(via) if not via.startswith("?") else None
+            if edge.kind is DependencyKind.PARENT and above is not None:
+                if not above.terminal and above.id not in seen:
+                    queue.append(above)
+            elif state is not EdgeState.MET and (at is item or not edge.inner):
+                return True
+    return False
 
 
 def enclose(draft: Draft, parent: str, *, left: bool = False) -> None:

@@ -21,7 +21,7 @@ from typing import Any, Final
 from remit.core.facts import DependencyKind, EdgeState, ImportRun, Item, Ledger, Rule, Triage
 from remit.core.ids import EPOCH_SHIFT
 from remit.core.status import Status
-from remit.proofs.world import HUMAN, IMPLEMENTERS, NO_GHOST, UNIT_US, Ghost, Stage, State
+from remit.proofs.world import HUMAN, IMPLEMENTERS, NO_GHOST, SECOND, UNIT_US, Ghost, Stage, State
 
 SIZE: Final = 10
 """Bytes of a key: two of a million states share one with a chance of about 1 in 10**12."""
@@ -33,7 +33,7 @@ _QUEUED: Final = (Status.READY, Status.LEASED)
 _PAST: Final = 255
 """How a distance in the past is written; what lies ahead is below it."""
 
-_OTHERS: Final = {HUMAN: 2, "remit-verifier": 3, "": 9}
+_OTHERS: Final = {HUMAN: 2, "remit-verifier": 3, SECOND: 4, "": 9}
 LABELS: Final = tuple(
     {**dict(zip(order, range(len(order)), strict=True)), **_OTHERS}
     for order in permutations(IMPLEMENTERS)

@@ -32,6 +32,9 @@ UNIT_US: Final = 1_000_000
 
 HUMAN: Final = "rex"
 IMPLEMENTERS: Final = ("ann", "bob")
+SECOND: Final = "vic"
+"""Another verifier, for work that the built-in one has had a hand in."""
+
 HEADS: Final = ("1" * 40, "2" * 40)
 BASE: Final = "0" * 40
 
@@ -47,7 +50,9 @@ class World:
 
     ``items`` is how many items may exist, ``made`` how many of them exist at the start, ``rows``
     how many verification rows each has. ``fan_out`` (0: as shipped) scales the bound of one
-    settlement down. ``limit`` stops the search after that many states, 0 never.
+    settlement down. ``limit`` stops the search after that many states, 0 never. ``worked`` (0: all)
+    is how many items steps are offered for; the others are there to be named. In an ``alive`` world
+    every state must have a way on to one where every worked item is finished.
     """
 
     name: str
@@ -61,7 +66,7 @@ class World:
     policy: Policy = POLICY
     fan_out: int = 0
     limit: int = 0
-    marks: frozenset[str] = frozenset()
+    worked: int = 0
     alive: bool = False
 
     def has(self, group: str) -> bool:
@@ -193,6 +198,7 @@ class Stage:
         rows = (ROW,) * world.rows
         steps = [Step(HUMAN, c.CreateLedger("L", HUMAN))]
         steps += [Step(HUMAN, c.EnrolActor(name, "agent")) for name in IMPLEMENTERS]
+        steps.append(Step(HUMAN, c.EnrolActor(SECOND, "service")))
         steps.append(Step(HUMAN, c.SetPolicy(world.policy)))
         if world.has("import"):
             steps.append(Step(HUMAN, c.RegisterRule("default", "d", ("true",), "")))

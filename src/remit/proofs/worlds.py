@@ -22,9 +22,10 @@ QUEUE: Final = World(
 )
 DELIVERY: Final = World(
     "delivery",
-    frozenset((*_FLOW, "triage", "close", "recheck")),
-    items=1,
-    made=1,
+    frozenset((*_FLOW, "triage", "close", "supersede", "recheck")),
+    items=2,
+    made=2,
+    worked=1,
     rows=2,
     heads=2,
     actors=(*IMPLEMENTERS, "remit-verifier"),
