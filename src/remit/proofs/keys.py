@@ -149,8 +149,7 @@ class Keys:
 def stage_ledger(stage: Stage, state: State) -> Ledger:
     """The ledger's own fact."""
     ledger = stage.get(state, "ledger", "ledger")
-    if not isinstance(ledger, Ledger):
-        raise AssertionError("a world without a ledger")
+    assert isinstance(ledger, Ledger)
     return ledger
 
 

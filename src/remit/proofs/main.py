@@ -20,11 +20,12 @@ from typing import Any, Final
 from remit.core.change import changed
 from remit.proofs.history import judge, read_rows
 from remit.proofs.marks import MARKS
-from remit.proofs.mutants import MUTANTS, Caught, try_one
+from remit.proofs.mutants import MUTANTS
 from remit.proofs.parallel import explore
 from remit.proofs.patching import planted
 from remit.proofs.properties import PROPERTIES, Violation, check_state
 from remit.proofs.search import Broken, Found, Search, scaled
+from remit.proofs.trials import Caught, try_one
 from remit.proofs.world import heard
 from remit.proofs.worlds import WORLDS
 

@@ -159,7 +159,9 @@ def _verify(stage: Stage, state: State, item: Item) -> Iterator[Step]:
             actor = SECOND if tainted else VERIFIER
             yield _found(stage, state, item, work.shipped, actor, findings, "PASS")
     yield _found(stage, state, item, work.shipped, VERIFIER, _FINDINGS[0], "FAIL")
-    yield _found(stage, state, item, HEADS[work.shipped == HEADS[0]], VERIFIER, _FINDINGS[0], "PASS")
+    yield _found(
+        stage, state, item, HEADS[work.shipped == HEADS[0]], VERIFIER, _FINDINGS[0], "PASS"
+    )
     for actor in (HUMAN, VERIFIER, *IMPLEMENTERS):
         yield _found(stage, state, item, work.shipped, actor, _FINDINGS[0], "PASS")
 

@@ -2,21 +2,16 @@
 
 A property that no fault can break looks at nothing. Each mutant says which property is expected to
 catch it, and in which world the search looks; one that is not caught, or by something else, fails
-the run. ``patching`` plants them in this process and takes them out again.
+the run. ``trials`` plants them one at a time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Final
 
 from remit.core.change import changed
 from remit.proofs import worlds
-from remit.proofs.parallel import explore
-from remit.proofs.patching import planted
-from remit.proofs.search import Broken
 from remit.proofs.world import World
 
 BOUND: Final = 12_000
@@ -35,24 +30,6 @@ class Mutant:
     caught_by: str
     patches: tuple[Patch, ...]
     limit: int = BOUND
-
-
-@dataclass(frozen=True, slots=True)
-class Caught:
-    """What became of a mutant: the property that caught it, or empty."""
-
-    name: str
-    expected: str
-    caught_by: str
-    found: str
-    depth: int
-    states: int
-    broken: Broken | None
-
-    @property
-    def good(self) -> bool:
-        """Whether the expected property caught it."""
-        return self.caught_by == self.expected
 
 
 _ASKING: Final = "remit.core.decide.asking"
@@ -366,7 +343,11 @@ MUTANTS: Final = (
         _WAITS,
         "hold-explained",
         (
-            ("remit.core.admission:_hold", "found.trigger,\n        found.checks", '"",\n        found.checks'),
+            (
+                "remit.core.admission:_hold",
+                "found.trigger,\n        found.checks",
+                '"",\n        found.checks',
+            ),
             (
                 f"{_WORK}:_held",
                 "if not ev.reason or not ev.owner or not ev.trigger:",
@@ -383,26 +364,3 @@ MUTANTS: Final = (
     ),
 )
 """All seeded faults."""
-
-
-def try_mutants(names: Sequence[str] = ()) -> list[Caught]:
-    """Plant each fault in turn (all, or those named) and search for it."""
-    return [try_one(m) for m in MUTANTS if not names or m.name in names]
-
-
-def try_one(mutant: Mutant) -> Caught:
-    """Plant one fault and search its world until something is caught or the bound is reached."""
-    with ExitStack() as stack:
-        for patch in mutant.patches:
-            stack.enter_context(planted(*patch))
-        found = explore(mutant.world, limit=mutant.limit)
-    broken = found.broken
-    return Caught(
-        mutant.name,
-        mutant.caught_by,
-        broken.property if broken else "",
-        broken.found if broken else "",
-        broken.depth if broken else 0,
-        found.states,
-        broken,
-    )

@@ -94,10 +94,7 @@ def worth(items: Items, edge: Dependency, policy: Policy, below: tuple[str, ...]
     source = last.source
     imported = last.outcome == "imported" and source is not None
     good = last.status == "verified" or (
-        imported
-        and source is not None
-        and source.satisfies
-        and policy.imported_closed_satisfies
+        imported and source is not None and source.satisfies and policy.imported_closed_satisfies
     )
     bad = last.outcome == "failed" or (imported and source is not None and source.failed)
     if edge.kind == "parent-child":

@@ -127,7 +127,7 @@ class ModelTx:
     def lanes(self, limit: int) -> list[str]:
         """Lanes that have something ready, the next in turn first."""
         lanes = (fact for fact in self._facts.values() if isinstance(fact, Lane))
-        return [lane.id for lane in in_turn(lanes)][:limit]
+        return [str(lane.id) for lane in in_turn(lanes)][:limit]
 
     def due(self, now: int, limit: int) -> list[str]:
         """Leased items whose lease has run out."""

@@ -248,7 +248,7 @@ def ask_core(view: View, command: Command, ask: Ask) -> Accepted | Refused:
             return decision
         for kind, name in decision.keys:
             view.facts.setdefault(("item" if kind == "onward+" else kind, name), None)
-    raise AssertionError(f"{command!r} keeps asking for facts: {decision.keys}")
+    raise AssertionError(f"{command!r} asks for the same facts again and again")
 
 
 def carry_on(view: View, accepted: Accepted | Decided) -> None:
@@ -280,6 +280,6 @@ def heard(values: Mapping[str, Any]) -> Step:
     if "command" not in values:
         return Step(after_us=int(values["after_us"]))
     kind = getattr(c, str(values["command"]), None)
-    if not isinstance(kind, type) or not issubclass(kind, Command):
-        raise ValueError(f"there is no command {values['command']!r}")
-    return Step(str(values["actor"]), msgspec.convert(values["args"], kind))
+    if isinstance(kind, type) and issubclass(kind, Command):
+        return Step(str(values["actor"]), msgspec.convert(values["args"], kind))
+    raise ValueError(f"there is no command {values['command']!r}")
