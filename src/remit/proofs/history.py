@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from typing import Any, Final
 
@@ -177,7 +177,7 @@ def _commands(events: Sequence[Recorded], sent: Collection[str] | None) -> Itera
 
 
 def _rows(events: Sequence[Recorded], rows: Mapping[Key, Fact]) -> Iterator[Problem]:
-    """The rows are what the events fold to, no more and no less."""
+    """The rows are what the events fold to, no more and no less; a counter of zero is none."""
     facts: dict[Key, Fact | None] = {}
     for r in events:
         try:
@@ -185,10 +185,10 @@ def _rows(events: Sequence[Recorded], rows: Mapping[Key, Fact]) -> Iterator[Prob
         except FoldError as fault:
             yield Problem(Kind.FOLD, r.seq, r.stream, str(fault))
             return
-    for key in sorted({key for key, fact in facts.items() if fact is not None} | rows.keys()):
-        if facts.get(key) != rows.get(key):
-            said = f"row {rows.get(key)}, fold {facts.get(key)}"
-            yield Problem(Kind.ROWS, 0, "/".join(key), said)
+    for key in sorted(facts.keys() | rows.keys()):
+        row, fold = rows.get(key) or None, facts.get(key) or None
+        if row != fold:
+            yield Problem(Kind.ROWS, 0, "/".join(key), f"row {row}, fold {fold}")
 
 
 class _History:
@@ -220,7 +220,7 @@ class _History:
         self.seq, self.time, self.streams[r.stream] = r.seq, max(self.time, r.at), r.version
         match r.event:
             case le.PolicySet() as ev:
-                names = ev.__dataclass_fields__
+                names = [f.name for f in fields(ev)]
                 self.policy = Policy(**{name: getattr(ev, name) for name in names})
             case le.EpochAdopted():
                 self._adopted(r, r.event)
