@@ -9,6 +9,7 @@ that is searched for dead ends is always one process's, since those need all its
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 from collections.abc import Sequence
 from multiprocessing.connection import Connection
@@ -154,6 +155,7 @@ def _work(
     pipe: Connection, world: World, share: int, processes: int, limit: int, probing: bool
 ) -> None:
     """One process: begin like all, keep a share, expand and exchange."""
+    gc.disable()  # nothing here makes cycles worth looking for among a million values
     with scaled(world):
         search = Search(world, probing=probing)
         _alone(search, limit, SEED)

@@ -139,6 +139,7 @@ class Stage:
     def __init__(self, world: World) -> None:
         self.world = world
         self.base: dict[Key, Fact | None] = {}
+        self.names: tuple[Key, ...] = tuple(("item", f"W-{n + 1}") for n in range(world.items))
         self.first = self._begin()
 
     def view(self, state: State) -> View:
@@ -156,8 +157,9 @@ class Stage:
     def items(self, state: State) -> dict[str, Item]:
         """The items of a state, by id, in the order of their numbers."""
         found = {}
-        for n in range(1, self.world.items + 1):
-            item = self.get(state, "item", f"W-{n}")
+        facts, base = state.facts, self.base
+        for key in self.names:
+            item = facts[key] if key in facts else base.get(key)
             if isinstance(item, Item):
                 found[item.id] = item
         return found
