@@ -1,7 +1,7 @@
 """The core under random traffic: every invariant after every event, by Hypothesis and by seeds.
 
 Hypothesis looks for a short history that breaks something; the seeds give long ones, the same each
-time. The mutants show that the properties can fail. ``make torture`` runs the long form.
+time. The stored facts are compared with a fold of all events each time (INV-21). The mutants show that the properties can fail. ``make torture`` runs the long form.
 """
 
 from __future__ import annotations

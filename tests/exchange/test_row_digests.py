@@ -63,7 +63,7 @@ def test_spelling_does_not_move_a_digest(
     "same",
     [
         {"labels": ["b", "a", "b"]},
-        {"dependencies": list(reversed(FULL["dependencies"]))},  # type: ignore[call-overload]
+        {"dependencies": list(reversed(FULL["dependencies"]))},  # type: ignore[call-overload]  # a list
         {"created_at": "2026-03-01T02:00:00.000-08:00"},
         {"updated_at": "2026-05-01T10:00:00Z"},
         {"comment_count": 5, "assignee": "someone"},

@@ -21,7 +21,7 @@ class Oracle:
                     self.children.setdefault(target, []).append(one["id"])
 
     def _edges(self, name: str) -> list[tuple[str, str]]:
-        found = self.rows[name].get("dependencies", [])
+        found = self.rows[name].get("dependencies") or []
         return [(one["depends_on_id"], one["type"]) for one in found]
 
     def _done(self, name: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -114,3 +115,43 @@ def test_an_epic_that_waits_for_its_own_parts_lets_them_begin(tmp_path: Path) ->
     }  # fmt: skip
     assert faults_of(ledger) == []
     ledger.close()
+
+
+@pytest.mark.parametrize("last", ["parent", "waiter", "child"])
+@pytest.mark.parametrize(("status", "expected"), [("closed", {"waiter"}), ("tombstone", set())])
+def test_a_finished_part_counts_wherever_it_stands_in_the_file(
+    tmp_path: Path, last: str, status: str, expected: set[str]
+) -> None:
+    entries = [
+        entry("parent", "in_progress"),
+        entry("waiter", "open", edge("waiter", "parent", "waits-for")),
+        entry("child", status, edge("child", "parent", "parent-child")),
+        entry("done", "closed", edge("done", "parent", "parent-child")),
+    ]
+    entries.sort(key=lambda one: one["id"] == last)
+    _compare(tmp_path, entries, early=False)
+    assert Oracle(entries).ready() == expected
+
+
+def test_parts_learn_that_their_parent_waits_for_them_alone(tmp_path: Path) -> None:
+    entries = [
+        entry("part", "open", edge("part", "epic", "parent-child")),
+        entry("deep", "open", edge("deep", "part", "parent-child")),
+        entry("epic", "open", edge("epic", "part")),
+    ]
+    for number, order in enumerate(permutations(entries)):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        _compare(folder, list(order), early=True)
+    assert Oracle(entries).ready() == {"part", "deep"}
+
+
+def test_a_circle_through_a_closed_parent_holds_nothing(tmp_path: Path) -> None:
+    entries = [
+        entry("task", "open", edge("task", "done", "parent-child")),
+        entry("done", "closed", edge("done", "epic", "parent-child")),
+        entry("epic", "open", edge("epic", "next")),
+        entry("next", "open", edge("next", "task")),
+    ]
+    _compare(tmp_path, entries, early=True)
+    assert Oracle(entries).ready() == {"task"}

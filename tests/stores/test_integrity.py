@@ -1,4 +1,4 @@
-"""Verification finds what an attacker with the file changed, and says where."""
+"""Verification finds what an attacker with the file changed, and says where (INV-23)."""
 
 from __future__ import annotations
 

@@ -68,12 +68,17 @@ def last_of_chain(draft: Draft, item: Item) -> Item:
 
 def children_of(draft: Draft, parent: str) -> list[str]:
     """Items that name this one as their parent, finished ones too; at most ``MAX_CHILDREN``."""
-    names = dict.fromkeys(draft.query("children?", parent))
-    names.update(_since(draft, parent))
+    item = draft.item(parent)
+    known_as = (parent, unresolved(item.alias)) if item is not None and item.alias else (parent,)
+    names: dict[str, None] = {}
+    for via in known_as:
+        names.update(dict.fromkeys(draft.query("children?", via)))
+        names.update(since(draft, via))
     _load_all(draft, names)
-    return [n for n in names if _is_child(draft, n, parent)]
+    return [n for n in names if _is_child(draft, n, known_as)]
 
 
+<<<<<<< HEAD
 def awaited_children(draft: Draft, waiter: str, parent: str) -> dict[str, str]:
     """Children that an item which waits for all of them waits for, each with who stands for it.
 
@@ -89,9 +94,13 @@ def awaited_children(draft: Draft, waiter: str, parent: str) -> dict[str, str]:
 
 
 def _is_child(draft: Draft, name: str, parent: str) -> bool:
+=======
+def _is_child(draft: Draft, name: str, parent: tuple[str, ...]) -> bool:
+    """Whether one of these names is its parent; a finished row keeps the name that it came with."""
+>>>>>>> main
     item = draft.item(name)
     return item is not None and any(
-        d.kind is DependencyKind.PARENT and d.via == parent for d in item.dependencies
+        d.kind is DependencyKind.PARENT and d.via in parent for d in item.dependencies
     )
 
 
@@ -100,7 +109,7 @@ def _has_children(draft: Draft, item: str) -> bool:
     return 0 < len(children_of(draft, item)) < MAX_CHILDREN
 
 
-def _since(draft: Draft, via: str, kind: str = "") -> dict[str, None]:
+def since(draft: Draft, via: str, kind: str = "") -> dict[str, None]:
     """Items that got an edge on this one in this transaction, in this very decision too.
 
     With ``kind`` all that got one of this kind, and perhaps others.
@@ -141,12 +150,14 @@ def descends(draft: Draft, name: str, ancestor: str) -> bool:
     while queue and len(seen) <= MAX_LINEAGE:
         item = draft.item(queue.pop())
         for edge in item.dependencies if item is not None else ():
-            if edge.kind is DependencyKind.PARENT and edge.via not in seen:
-                if edge.via == ancestor:
-                    return True
-                seen.add(edge.via)
-                if not edge.via.startswith("?"):
-                    queue.append(edge.via)
+            if edge.kind is not DependencyKind.PARENT:
+                continue
+            via = edge.via if edge.via[0] != "?" else draft.get("alias", edge.via[1:])
+            if via == ancestor:
+                return True
+            if isinstance(via, str) and via not in seen:
+                seen.add(via)
+                queue.append(via)
     return False
 
 
@@ -165,7 +176,7 @@ def _dependents(draft: Draft, via: str) -> list[str] | None:
     if len(answer) > FAN_OUT:
         return None
     names = dict.fromkeys(edge.dependent for edge in answer)
-    names.update(_since(draft, via))
+    names.update(since(draft, via))
     _load_all(draft, names)
     return list(names)
 
@@ -234,7 +245,7 @@ def regroup_waiters(draft: Draft, parent: str) -> None:
     """What is a child of this one has changed: whoever waits for all its children learns of it."""
     edges = draft.query("waiting?", f"{parent}|{DependencyKind.WAITS_FOR}|-")
     names = dict.fromkeys(edge.dependent for edge in edges)
-    names.update(_since(draft, parent, DependencyKind.WAITS_FOR))
+    names.update(since(draft, parent, DependencyKind.WAITS_FOR))
     _load_all(draft, names)
     for name in names:
         item = draft.item(name)
@@ -320,14 +331,15 @@ def settle(draft: Draft) -> None:
     while queue:
         name = queue.pop(0)
         old = _before(draft, name)
-        if old is None and name not in draft.view.edges:
-            continue
         item = draft.item(name)
-        if name not in told and _same_standing(old, item):
+        midway = name not in told and _told_midway(draft, name)
+        if old is None and not midway and name not in draft.view.edges:
+            continue
+        if name not in told and not midway and _same_standing(old, item):
             continue
         before = told.get(name) or standing_of(draft, old)
         after = standing_of(draft, item)
-        if before == after:
+        if before == after and not midway:
             continue
         told[name] = after
         dependents = _dependents(draft, name)
@@ -340,6 +352,14 @@ def settle(draft: Draft) -> None:
         queue += dict.fromkeys(r.stream for r in draft.events[known:] if r.stream[:2] == "W-")
     if deferred:
         draft.emit("ledger", "ledger", SettlementDeferred(tuple(deferred)), ADMISSION)
+
+
+def _told_midway(draft: Draft, name: str) -> bool:
+    """Whether this decision judged an edge by this item before it was done with the item."""
+    return any(
+        isinstance(r.event, DependencyAdded | DependencySettled) and r.event.via == name
+        for r in draft.events
+    )
 
 
 def _same_standing(old: Item | None, new: Item | None) -> bool:

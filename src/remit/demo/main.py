@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import shlex
+import shutil
 import sys
 import tempfile
 import time
@@ -254,18 +255,26 @@ def _close(played: Played, teller: Teller, *, kept: bool) -> None:
         _look_next(played)
 
 
+def _program() -> str:
+    """How a person calls remit from where they are: by name, or as it lies beside this Python."""
+    beside = Path(sys.executable).with_name("remit")
+    if shutil.which("remit") is None and beside.exists():
+        return shlex.quote(str(beside))
+    return "remit"
+
+
 def _look_next(played: Played) -> None:
-    ledger = f"--ledger {shlex.quote(played.url)}"
+    remit = f"{_program()} --ledger {shlex.quote(played.url)}"
     found = played.found
     undone, waiting = found.items[plan.UNDONE]["id"], found.items[plan.WAITING]["id"]
     print(f"\nKept in {shown(str(played.room.path))}. Look around:")
     for what, command in (
-        ("all items", f"remit {ledger} list"),
-        ("the work that was not done", f"remit {ledger} triage list"),
-        ("its history", f"remit {ledger} show {undone}"),
-        ("why something waits", f"remit {ledger} explain {waiting}"),
-        ("a chain of evidence", f"remit {ledger} trace {found.trace['id']}"),
-        ("the whole ledger, checked", f"remit {ledger} ledger verify"),
+        ("all items", f"{remit} list"),
+        ("the work that was not done", f"{remit} triage list"),
+        ("its history", f"{remit} show {undone}"),
+        ("why something waits", f"{remit} explain {waiting}"),
+        ("a chain of evidence", f"{remit} trace {found.trace['id']}"),
+        ("the whole ledger, checked", f"{remit} ledger verify"),
         ("what landed", f"git -C {shlex.quote(str(played.room.repository))} log --oneline"),
     ):
         print(f"  {what + ':':<29} {command}")

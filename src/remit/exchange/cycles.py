@@ -223,7 +223,8 @@ class _Search:
     def _arcs(self, waiting: Sequence[bool], literal: bool) -> Iterator[Arc]:
         """The graph of the module's essay, among rows that wait.
 
-        Nothing leads on from the ITEM of a row that does not wait. `literal` passes every wait
+        Nothing leads on from the ITEM of a row that does not wait, nor through it to what its own
+        parents wait for: a closed parent hands nothing down. `literal` passes every wait
         down, also one for a row's own descendants.
         """
         awaited_kids = {target for _, kind, target in self.edges if kind == _WAITS_FOR}
@@ -232,7 +233,8 @@ class _Search:
                 yield 3 * row + _ITEM, 3 * row + _PASS, _OWN, 0
         for at, (source, kind, target) in enumerate(self.edges):
             if kind == _PARENT:
-                yield 3 * source + _PASS, 3 * target + _PASS, _PARENT, 1
+                if waiting[target]:
+                    yield 3 * source + _PASS, 3 * target + _PASS, _PARENT, 1
                 if target in awaited_kids:
                     yield 3 * target + _KIDS, 3 * source + _ITEM, _WAITS_FOR, 1
             elif waiting[source]:

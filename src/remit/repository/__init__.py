@@ -1,4 +1,7 @@
-"""The git adapter: observe main, clone, take commits over, diff, check out. Facts or refusals."""
+"""The git adapter: observe main, clone, take commits over, diff, check out.
+
+It answers with facts or refusals, and leaves the user's branches, refs and configuration alone.
+"""
 
 from remit.repository.command import Git, GitLimits
 from remit.repository.repository import GitRepository

@@ -25,8 +25,8 @@ from remit.core.item_events import CompletionReported, ShipObserved, Verificatio
 from remit.core.refusals import Code, Refused
 from remit.core.rows import Control, RowKind, RowSpec, Verdict
 from remit.core.status import Status
-from remit.ports import Blob, ReadTx
-from remit.ports.outside import Repository, Verifier
+from remit.ports import ReadTx
+from remit.ports.outside import Repository, RowFound, Verifier
 from remit.service.answered import answer_under, event_under
 from remit.service.engine import Answer, Call, Done
 from remit.service.operations import Operations
@@ -223,7 +223,9 @@ class Delivery:
         Whoever calls it is recorded as the one who asked; the verifier is an actor of its own.
         """
         asked_by = self.operations.caller.actor
-        item = self._item(name)
+        with self.operations.store.read() as tx:
+            item = _load(tx, name)
+            rows = [] if isinstance(item, Refused) else _rows(tx, item)
         if isinstance(item, Refused):
             return item
         before = answer_under(
@@ -231,67 +233,41 @@ class Delivery:
         )
         if before is not None:
             return before
-        with self.operations.store.read() as tx:
-            item = _load(tx, item.id)
-            if isinstance(item, Refused):
-                return item
-            work = item.work
-            if item.status is not Status.SHIPPED or work is None:
-                return Refused(
-                    Code.TRANSITION_REFUSED,
-                    f"cannot verify {item.id}: it is {item.status}, verification starts from"
-                    " shipped",
-                    f"see where it stands with 'remit show {item.id}'",
-                    {"item": item.id, "status": item.status.value},
-                )
-            rows = _rows(tx, item)
-        specs = [(row.id, spec) for row, spec in rows]
+        work = _shipped(item)
+        if isinstance(work, Refused):
+            return work
         found = self.verifier.verify(
             work.shipped,
             work.shipped_base,
-            specs,
+            [(row.id, spec) for row, spec in rows],
             item.plan.scope,
             item.plan.artifacts,
             progress,
         )
         if isinstance(found, RepositoryRefusal):
             return refused_by(found)
-        blobs: list[Blob] = []
-        plain: list[tuple[str, str]] = []
-        findings = []
+        logs = {row.row: blob_of(row.log) for row in found.rows if row.log}
         digests = {row.id: row.digest for row, _ in rows}
-        for row in found.rows:
-            ref = ""
-            if row.log:
-                ref, blob = blob_of(row.log)
-                blobs.append(blob)
-                plain.append((ref, hashlib.sha256(row.log).hexdigest()))
-            checks = tuple(
-                Check(k.name, k.result, k.observed, k.required, ref, k.reason or "")
-                for k in row.result.checks
-            )
-            findings.append(
-                c.RowFinding(
-                    row.row,
-                    digests[row.row],
-                    row.result.result.value,
-                    row.result.reason.value,
-                    row.executed,
-                    row.skipped,
-                    ref,
-                    checks,
-                )
-            )
         command = c.RecordVerification(
             item.id,
             work.shipped,
-            tuple(findings),
+            tuple(
+                _finding(row, digests[row.row], logs[row.row][0] if row.row in logs else "")
+                for row in found.rows
+            ),
             found.artifact_diff,
             found.missing_artifacts,
             found.out_of_scope,
             asked_by,
         )
-        call = Call(command, VERIFIER, "asserted", command_id, tuple(blobs), tuple(plain))
+        call = Call(
+            command,
+            VERIFIER,
+            "asserted",
+            command_id,
+            tuple(blob for _, blob in logs.values()),
+            tuple((ref, hashlib.sha256(blob.data).hexdigest()) for ref, blob in logs.values()),
+        )
         return self.operations.engine.run([call])[0]
 
     def score(
@@ -346,6 +322,35 @@ def _lease_under(item: Item, fence: int) -> Lease | Refused:
         f"cannot work on {item.id} under fence {fence}: it is {item.status}",
         "lease it again",
         {"item": item.id, "fence": fence},
+    )
+
+
+def _shipped(item: Item) -> Work | Refused:
+    if item.status is Status.SHIPPED and item.work is not None:
+        return item.work
+    return Refused(
+        Code.TRANSITION_REFUSED,
+        f"cannot verify {item.id}: it is {item.status}, verification starts from shipped",
+        f"see where it stands with 'remit show {item.id}'",
+        {"item": item.id, "status": item.status.value},
+    )
+
+
+def _finding(row: RowFound, digest: str, log: str) -> c.RowFinding:
+    """What the verifier found for a row, bound to the row as registered and to its log."""
+    checks = tuple(
+        Check(k.name, k.result, k.observed, k.required, log, k.reason or "")
+        for k in row.result.checks
+    )
+    return c.RowFinding(
+        row.row,
+        digest,
+        row.result.result.value,
+        row.result.reason.value,
+        row.executed,
+        row.skipped,
+        log,
+        checks,
     )
 
 

@@ -31,8 +31,9 @@ from remit.core.commands import (
 from remit.core.decide import Accepted, NeedMore, decide
 from remit.core.decide.leases import QUEUE
 from remit.core.events import BlobRedacted, EpochAdopted, Recorded
-from remit.core.facts import LEDGER, Ledger
+from remit.core.facts import LEDGER, Fact, Key, Ledger
 from remit.core.ids import EPOCH_SHIFT
+from remit.core.item_events import LeaseGranted, LeaseRenewed
 from remit.core.needs import needs
 from remit.core.refusals import Code, Refused
 from remit.core.view import View
@@ -43,10 +44,42 @@ MOST: Final = 1_000
 """Most calls of one transaction; longer lists are split unless they are atomic."""
 
 ROUNDS: Final = 64
-"""Most times that a decision may ask for more facts."""
+"""Most times that a decision may ask for more facts, beside ``ROUNDS_A_CALL`` for each call of its
+list: a lease looks past every lane that calls before it have emptied."""
+
+ROUNDS_A_CALL: Final = 3
 
 SWEEP: Final = 100
 """Most overdue leases that one transaction records."""
+
+
+KEEP: Final = 100
+"""Most changed facts after which single items are kept for the next transaction."""
+
+SHARED: Final = frozenset(("counter", "count", "ledger", "actor", "lane", "load", "rule", "goal"))
+"""Kinds of facts that one call after the other needs."""
+
+NEVER: Final = (1 << 63) - 1
+"""Later than any lease can run out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What one transaction leaves to the next: facts as they were after event ``seq``.
+
+    State is a function of the events, so the facts are true whenever the head is at that seq,
+    whoever wrote in between. No lease runs out before ``quiet_until``.
+    """
+
+    seq: int
+    facts: dict[Key, Fact | None]
+    quiet_until: int
+
+
+NOTHING: Final = Kept(0, {}, 0)
+
+
+_LEASES: Final = (LeaseGranted, LeaseRenewed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +125,7 @@ class Engine:
 
     def __init__(self, store: Store) -> None:
         self.store = store
+        self._kept = NOTHING
 
     def run(
         self,
@@ -123,13 +157,14 @@ class Engine:
         self, calls: Sequence[Call], atomic: bool, urgent: bool, adopting: bool
     ) -> list[Answer]:
         with self.store.write(urgent=urgent, adopting=adopting) as tx:
-            batch = Batch(tx, calls)
+            batch = Batch(tx, calls, self._kept)
             answers = batch.decide_all(sweep=not urgent and not adopting)
             if atomic and any(isinstance(a, Refused) for a in answers):
                 answers = [a if isinstance(a, Refused) else ABORTED for a in answers]
                 batch = batch.only_asides()
             batch.store()
             unsettled = batch.unsettled
+        self._kept = batch.kept()
         if unsettled:
             self.settle()
         return answers
@@ -162,11 +197,14 @@ ABORTED: Final = Refused(
 class Batch:
     """The decisions of one transaction."""
 
-    def __init__(self, tx: WriteTx, calls: Sequence[Call]) -> None:
+    def __init__(self, tx: WriteTx, calls: Sequence[Call], kept: Kept = NOTHING) -> None:
         self.tx = tx
         self.calls = calls
         self.now = tx.now()
-        self.view = View(tx.small(), tx.head().seq)
+        seq = tx.head().seq
+        known = 0 < seq == kept.seq
+        self.view = View(kept.facts if known else tx.small(), seq)
+        self.quiet_until = kept.quiet_until if known else 0
         if LEDGER not in self.view.facts:
             self.view.facts[LEDGER] = None
         leases = sum(isinstance(call.command, GrantLease) for call in calls)
@@ -175,6 +213,22 @@ class Batch:
         self.blobs: list[Blob] = []
         self.asides: dict[Call, None] = {}
         self.late: set[str] = set()
+
+    def kept(self) -> Kept:
+        """Facts that the next transaction of this process may start from (see ``Kept``)."""
+        facts = self.view.facts
+        items = len(self.view.original) <= KEEP
+        kept = {
+            key: fact
+            for key, fact in facts.items()
+            if key[0] in SHARED or (items and key[0] in ("item", "row") and fact is not None)
+        }
+        if len(kept) > 4 * KEEP:
+            return NOTHING
+        if self.adopted:
+            return NOTHING
+        granted = [r.event.lease.expires_at for r in self.events if isinstance(r.event, _LEASES)]
+        return Kept(self.view.seq, kept, min(self.quiet_until, *granted, NEVER))
 
     @property
     def unsettled(self) -> tuple[str, ...]:
@@ -269,12 +323,13 @@ class Batch:
         return Done(decision.events)
 
     def _decision(self, command: Command, ask: Ask) -> Accepted | Refused:
-        for _ in range(ROUNDS):
+        most = ROUNDS + ROUNDS_A_CALL * len(self.calls)
+        for _ in range(most):
             decision = decide(self.view, command, ask)
             if not isinstance(decision, NeedMore):
                 return decision
             self.loader.load(decision.keys)
-        raise AssertionError(f"{command!r} asked for more facts {ROUNDS} times")
+        raise AssertionError(f"{command!r} asked for more facts {most} times")
 
     def _notice(self, *, sweep: bool) -> None:
         if self.view.facts[LEDGER] is None:
@@ -288,18 +343,22 @@ class Batch:
         if self.unsettled:
             self.settle_one()
 
-    def sweep(self) -> int:
-        """Record leases that have run out; returns how many."""
+    def sweep(self) -> None:
+        """Record leases that have run out; whoever writes first notices all of them."""
+        if self.now < self.quiet_until:
+            return
         due = self.tx.due(self.now, SWEEP)
         ledger = self.view.facts[LEDGER]
         if isinstance(ledger, Ledger) and ledger.epoch:
             dead = self.tx.leased_before(ledger.epoch << EPOCH_SHIFT, SWEEP)
             due = list(dict.fromkeys((*due, *dead)))
-        if due:
-            self.loader.load([("actor", QUEUE), *(("item", item) for item in due)])
-            for item in due:
-                self.decide(ExpireLease(item), Ask(self.now, QUEUE))
-        return len(due)
+        if not due:
+            first = self.tx.next_expiry()
+            self.quiet_until = NEVER if first is None else first
+            return
+        self.loader.load([("actor", QUEUE), *(("item", item) for item in due)])
+        for item in due:
+            self.decide(ExpireLease(item), Ask(self.now, QUEUE))
 
     def settle_one(self) -> None:
         """One chunk of deferred news."""

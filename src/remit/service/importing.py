@@ -22,7 +22,7 @@ from remit.core.backlog import ImportedRow, UnfitRow
 from remit.core.canonical import canonical
 from remit.core.commands import Command
 from remit.core.decide.imports import EDITABLE
-from remit.core.events import RowQuarantined
+from remit.core.events import Recorded, RowQuarantined
 from remit.core.facts import ImportRun, Item, Rule
 from remit.core.refusals import Code, Refused
 from remit.ports import Blob, ReadTx
@@ -77,14 +77,16 @@ class Import:
         self.run_id = ""
         self.repeated = False
         self.noted: set[int] = set()
+        self.declined: dict[int, RowQuarantined] = {}
 
     def run(self) -> dict[str, Any] | Refused:
         """Import everything; returns the interface's ``data``, or what refused the whole of it."""
         with self.operations.store.read() as tx:
             key = ("import-digest", self.backlog.digest)
-            self.repeated = tx.load([key])[key] is not None
+            before = tx.load([key])[key]
+            self.repeated = before is not None
             self.run_id = _open_run(tx, self.backlog.digest)
-        self.noted = self._noted()
+        self._note(self.run_id or (before if isinstance(before, str) else ""))
         for passed in (self._rows, self._close, self._admit):
             refused = passed()
             if refused is not None:
@@ -102,18 +104,20 @@ class Import:
             **self.backlog.facts(),
         }
 
-    def _noted(self) -> set[int]:
-        """Rows that this import quarantined before it was killed: they are on the ledger once."""
-        found: set[int] = set()
+    def _note(self, run: str) -> None:
+        """What an import of this content quarantined before: such rows are on the ledger once."""
         after = 0
-        while self.run_id:
+        events: list[Recorded] = []
+        while run and (after == 0 or events):
             with self.operations.store.read() as tx:
-                events = tx.stream(self.run_id, after, CHUNK)
-            if not events:
-                break
-            after = events[-1].version
-            found.update(r.event.row for r in events if isinstance(r.event, RowQuarantined))
-        return found
+                events = tx.stream(run, after, CHUNK)
+            for recorded in events:
+                after = recorded.version
+                event = recorded.event
+                if isinstance(event, RowQuarantined):
+                    self.noted.add(event.row)
+                    if event.code in Code.__members__:
+                        self.declined[event.row] = event
 
     def _ensure_run(self) -> Refused | None:
         if self.run_id:
@@ -144,6 +148,10 @@ class Import:
                     if passed_on and self.repeated:
                         self._changed_upstream(row)
                         continue
+                elif self.repeated and row.row in self.declined:
+                    said = self.declined[row.row]
+                    self.tally.quarantine(row.row, row.alias, said.code, said.reason)
+                    continue
                 refused = self._ensure_run()
                 if refused is not None:
                     return refused

@@ -37,7 +37,7 @@ class Loader:
     def __init__(self, tx: ReadTx, view: View, window: int) -> None:
         self.tx = tx
         self.view = view
-        self.window = max(8, window + 4)
+        self.window = window + 1
 
     def load(self, keys: Iterable[Key]) -> None:
         """Load facts and answer queries that the view lacks."""
@@ -145,11 +145,13 @@ class Loader:
             seen.update(level)
 
     def _ready(self, lane: str, so_far: tuple[str, ...], plain: dict[Key, None]) -> None:
+        """The next window of a lane, as long as all before it, so that few are ever asked for."""
         after = None
         if so_far:
             last = self.tx.load([("item", so_far[-1])])["item", so_far[-1]]
             if isinstance(last, Item):
                 after = (last.rank, last.number)
-        ids = self.tx.ready(lane, after, self.window)
-        self.view.queries["ready?", lane] = Window((*so_far, *ids), len(ids) == self.window)
+        limit = max(self.window, len(so_far))
+        ids = self.tx.ready(lane, after, limit)
+        self.view.queries["ready?", lane] = Window((*so_far, *ids), len(ids) == limit)
         plain.update({("item", item): None for item in ids})

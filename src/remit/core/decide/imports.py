@@ -133,10 +133,6 @@ def _again(draft: Draft, item: Item, cmd: c.ImportItem) -> Refused | None:
             f"compare both, then 'remit edit {item.id}' or a linked successor",
             {"item": item.id, "status": str(item.status)},
         )
-    if cmd.closed:
-        closed = c.Text("closed in its source")
-        finish(draft, item, Outcome.IMPORTED, closed, satisfies=cmd.satisfies, failed=cmd.failed)
-        return None
     event = e.ItemRevised(
         item.plan.brief_revision + 1,
         "",
@@ -150,6 +146,18 @@ def _again(draft: Draft, item: Item, cmd: c.ImportItem) -> Refused | None:
         cmd.unconfirmed,
     )
     draft.emit("item", item.id, event)
+    if cmd.closed:
+        revised = draft.item(item.id) or item
+        said = c.Text("closed in its source")
+        finish(
+            draft,
+            revised,
+            Outcome.IMPORTED,
+            said,
+            satisfies=cmd.satisfies,
+            failed=cmd.failed,
+        )
+        return None
     edges = _edges(draft, item.id, cmd)
     own = (d for d in item.dependencies if d.kind is not DependencyKind.WAITS_FOR_CHILD)
     if {(d.target, d.kind.value) for d in own} != {(edge[0], edge[1]) for edge in edges}:

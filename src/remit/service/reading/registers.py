@@ -1,4 +1,7 @@
-"""Registers of a ledger: who may act, which default rules there are, which figures decisions use."""
+"""Registers of a ledger: who may act, which default rules there are, which figures decisions use.
+
+Each is short and bounded; a register never says more than the ledger holds.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""How facts and events look to programs: plain values with the names of the interface."""
+"""How facts and events look to programs: plain values with the names of the interface.
+
+Nothing here is neutralised: text from outside is data, and whoever shows it to people makes it safe.
+"""
 
 from __future__ import annotations
 

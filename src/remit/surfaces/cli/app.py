@@ -47,6 +47,10 @@ def run(arguments: Sequence[str]) -> int:
     """Run one command of the full command line, and return its exit status."""
     try:
         status = app(args=list(arguments), prog_name="remit", standalone_mode=False)
+    except SystemExit as left:  # the framework's answer to a pipe that nobody reads
+        if isinstance(left.__context__, BrokenPipeError):
+            raise BrokenPipeError from left
+        raise
     except typer.Abort:
         raise KeyboardInterrupt from None
     except Exception as error:

@@ -1,4 +1,7 @@
-"""The groups of commands, empty: modules of commands fill them, and ``app`` runs them."""
+"""The groups of commands, empty: modules of commands fill them, and ``app`` runs them.
+
+They are apart so that no module of commands has to import another.
+"""
 
 from __future__ import annotations
 

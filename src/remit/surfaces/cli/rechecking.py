@@ -1,4 +1,7 @@
-"""Rechecking: admission looks again at one item, or in chunks at all that wait."""
+"""Rechecking: admission looks again at one item, or in chunks at all that wait.
+
+A chunk is one transaction, so that other writers hardly wait, and the progress is told.
+"""
 
 from __future__ import annotations
 

@@ -1,0 +1,178 @@
+"""The events of an item from hand-in to its end: completion, review, ship, verification, triage, close.
+
+They belong to the item's own stream like those of ``item_events``, which gives them as well.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from remit.core.checks import Check
+from remit.core.events import Event, event
+from remit.core.facts import Lease
+
+
+@event("item", "report:completion")
+@dataclass(frozen=True, slots=True)
+class CompletionReported(Event):
+    """T05: the holder says that it is done and hands in commits; approval is another matter."""
+
+    transition_id: str
+    from_: str
+    to: str
+    lease: Lease
+    branch: str
+    commits: tuple[str, ...]
+    base: str
+    head: str
+    tree: str
+    taken_over: bool
+    pr_url: str
+    text: str
+    text_ref: str
+
+
+@event("item")
+@dataclass(frozen=True, slots=True)
+class LateReportRecorded(Event):
+    """A report under a fence that is no longer current: kept as evidence, changing no status."""
+
+    fence: int
+    phase_reported: str
+    branch: str
+    head: str
+    reason: str
+    text: str
+    text_ref: str
+
+
+@event("item", "review")
+@dataclass(frozen=True, slots=True)
+class ReviewApproved(Event):
+    """T06: somebody who never held a lease on the item approves exactly this tree."""
+
+    transition_id: str
+    from_: str
+    to: str
+    head: str
+    tree: str
+    row_digests: tuple[str, ...]
+    reason: str
+    text_ref: str
+
+
+@event("item", "review")
+@dataclass(frozen=True, slots=True)
+class ItemReopened(Event):
+    """T07: back to work, with the reason; admission decided where to."""
+
+    transition_id: str
+    from_: str
+    to: str
+    reason: str
+    text_ref: str
+    hold_reason: str
+    trigger: str
+    rank: int
+
+
+@event("item", "ship")
+@dataclass(frozen=True, slots=True)
+class ShipObserved(Event):
+    """T08: the commit was seen on the remote's main; no report can make this event."""
+
+    transition_id: str
+    from_: str
+    to: str
+    observed_commit_sha: str
+    main_sha: str
+    remote: str
+    ref: str
+    base: str
+    matched_by: str
+    patch_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class RowResultRecord:
+    """The result of one row: what was run, where, what came out, and the log that shows it."""
+
+    row: str
+    requirement: str
+    digest: str
+    result: str
+    reason: str
+    executed: int
+    skipped: int
+    log: str
+    checks: tuple[Check, ...]
+
+
+@event("item", "verify")
+@dataclass(frozen=True, slots=True)
+class VerificationRecorded(Event):
+    """A verifier's results; with T09 or T10 where they decide, without a move where more is due."""
+
+    transition_id: str
+    from_: str
+    to: str
+    verification_result_id: str
+    observed_commit_sha: str
+    results: tuple[RowResultRecord, ...]
+    artifact_diff: str
+    missing_artifacts: tuple[str, ...]
+    out_of_scope: tuple[str, ...]
+    requested_by: str
+    record: str
+    triage_kind: str
+
+
+@event("item")
+@dataclass(frozen=True, slots=True)
+class ItemTriaged(Event):
+    """T10, or one more record on an item that is triaged already (then without a move)."""
+
+    transition_id: str
+    from_: str
+    to: str
+    record: str
+    triage_kind: str
+    evidence: tuple[str, ...]
+    resolutions: tuple[str, ...]
+    lease: str
+    reason: str
+    text_ref: str
+
+
+@event("item")
+@dataclass(frozen=True, slots=True)
+class TriageResolved(Event):
+    """One record is settled by name; with T11 where it was the last open one."""
+
+    transition_id: str
+    from_: str
+    to: str
+    record: str
+    resolution: str
+    reason: str
+    hold_reason: str
+    trigger: str
+    rank: int
+
+
+@event("item")
+@dataclass(frozen=True, slots=True)
+class ItemClosed(Event):
+    """T12: finished without being verified, and by whom the outcome was owned."""
+
+    transition_id: str
+    from_: str
+    to: str
+    outcome: str
+    owner: str
+    reason: str
+    text_ref: str
+    successor: str
+    satisfies: bool
+    failed: bool
+    resolved: tuple[str, ...]
