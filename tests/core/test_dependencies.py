@@ -425,6 +425,23 @@ def test_all_kinds_of_dependents_are_told_in_chunks(
         assert ledger.unsettled == ()
 
 
+@pytest.mark.parametrize("children", [120, 420])
+def test_an_epic_of_many_parts_passes_its_news_on_in_few_rounds(
+    world: World, children: int
+) -> None:
+    """Each part was once asked about in a round of its own, and the rounds ran out."""
+    epic, outside, new = (world.create() for _ in range(3))
+    part = c.CreateItem("p", rows=(COMMAND,), depends_on=((epic, "parent-child"),))
+    made = world.many(*[(HUMAN, part)] * children)
+    parts = [a.events[-1].stream for a in made if isinstance(a, Done)]
+    add(world, epic, outside)
+    assert {world.status(p) for p in parts} == {"held"}
+    close(world, epic, "superseded", new)
+    assert {world.status(p) for p in parts} == {"ready"}
+    assert {world.item(p).dependencies[0].via for p in parts} == {new}
+    Watch(world).look()
+
+
 def test_while_news_is_deferred_dependents_only_wait_longer(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -20,8 +20,8 @@ from remit.core.dependencies import (
     unmet_edges,
     unresolved,
 )
-from remit.core.events import SettlementDeferred, SettlementFinished
-from remit.core.facts import DependencyKind, EdgeState, Item
+from remit.core.events import SettlementDeferred
+from remit.core.facts import DependencyKind, EdgeState, Item, Key
 from remit.core.item_events import (
     DependenciesSet,
     DependencyAdded,
@@ -74,11 +74,10 @@ def children_of(draft: Draft, parent: str) -> list[str]:
     for via in known_as:
         names.update(dict.fromkeys(draft.query("children?", via)))
         names.update(since(draft, via))
-    _load_all(draft, names)
+    load_all(draft, names)
     return [n for n in names if _is_child(draft, n, known_as)]
 
 
-<<<<<<< HEAD
 def awaited_children(draft: Draft, waiter: str, parent: str) -> dict[str, str]:
     """Children that an item which waits for all of them waits for, each with who stands for it.
 
@@ -93,18 +92,15 @@ def awaited_children(draft: Draft, waiter: str, parent: str) -> dict[str, str]:
     return found
 
 
-def _is_child(draft: Draft, name: str, parent: str) -> bool:
-=======
 def _is_child(draft: Draft, name: str, parent: tuple[str, ...]) -> bool:
     """Whether one of these names is its parent; a finished row keeps the name that it came with."""
->>>>>>> main
     item = draft.item(name)
     return item is not None and any(
         d.kind is DependencyKind.PARENT and d.via in parent for d in item.dependencies
     )
 
 
-def _has_children(draft: Draft, item: str) -> bool:
+def has_children(draft: Draft, item: str) -> bool:
     """Whether there are children, and no more than can be waited for one by one."""
     return 0 < len(children_of(draft, item)) < MAX_CHILDREN
 
@@ -139,7 +135,7 @@ def judge(draft: Draft, kind: DependencyKind, target: str) -> tuple[str, EdgeSta
     if item is None:
         return target, EdgeState.UNMET, target
     last = last_of_chain(draft, item)
-    children = kind is DependencyKind.WAITS_FOR and _has_children(draft, last.id)
+    children = kind is DependencyKind.WAITS_FOR and has_children(draft, last.id)
     return target, state_of(kind, standing_of(draft, last), has_children=children), last.id
 
 
@@ -177,11 +173,11 @@ def _dependents(draft: Draft, via: str) -> list[str] | None:
         return None
     names = dict.fromkeys(edge.dependent for edge in answer)
     names.update(since(draft, via))
-    _load_all(draft, names)
+    load_all(draft, names)
     return list(names)
 
 
-def _load_all(draft: Draft, names: dict[str, None]) -> None:
+def load_all(draft: Draft, names: dict[str, None]) -> None:
     """Ask for all items that are not loaded at once, instead of one a round."""
     facts = draft.view.facts
     lacking = [
@@ -205,7 +201,7 @@ def tell(draft: Draft, name: str, via: str) -> None:
             event = DependencySettled(edge.target, edge.kind, state, last, inner, target)
             draft.emit("item", name, event, ADMISSION)
             if last != edge.via and edge.kind is DependencyKind.PARENT:
-                enclose(draft, last)
+                enclose(draft, last, name)
                 regroup_waiters(draft, last)
     regroup(draft, name)
     review(draft, name)
@@ -246,7 +242,7 @@ def regroup_waiters(draft: Draft, parent: str) -> None:
     edges = draft.query("waiting?", f"{parent}|{DependencyKind.WAITS_FOR}|-")
     names = dict.fromkeys(edge.dependent for edge in edges)
     names.update(since(draft, parent, DependencyKind.WAITS_FOR))
-    _load_all(draft, names)
+    load_all(draft, names)
     for name in names:
         item = draft.item(name)
         if item is not None and any(
@@ -256,30 +252,12 @@ def regroup_waiters(draft: Draft, parent: str) -> None:
             review(draft, name)
 
 
-def overtaken(draft: Draft, item: Item) -> bool:
-    """Whether news that has not reached a ready item yet makes it wait again.
+def enclose(draft: Draft, parent: str, child: str, *, left: bool = False) -> None:
+    """A child came: waits of its ancestors on it, or on what lies beneath it, are inner ones now.
 
-    Asked at the lease while news is deferred (INV-6): a parent that came to wait holds back all
-    beneath it at once, however many there are to be told.
+    Where it ``left``, their inner waits may be so no longer.
     """
-    seen: set[str] = set()
-    queue = [item]
-    while queue and len(seen) < MAX_LINEAGE:
-        at = queue.pop()
-        seen.add(at.id)
-        for edge in at.dependencies:
-            _, state, via = judge(draft, edge.kind, edge.target)
-            above = draft.item(via) if not via.startswith("?") else None
-            if edge.kind is DependencyKind.PARENT and above is not None:
-                if not above.terminal and above.id not in seen:
-                    queue.append(above)
-            elif state is not EdgeState.MET and (at is item or not edge.inner):
-                return True
-    return False
-
-
-def enclose(draft: Draft, parent: str, *, left: bool = False) -> None:
-    """A child came: waits of its ancestors may be inner ones now; or it ``left``, and none are."""
+    leaf = not left and not _any_child(draft, child)
     seen: set[str] = set()
     queue = [parent]
     while queue and len(seen) < MAX_LINEAGE:
@@ -289,8 +267,15 @@ def enclose(draft: Draft, parent: str, *, left: bool = False) -> None:
             continue
         seen.add(name)
         for via in dict.fromkeys(d.via for d in unmet_edges(item) if d.inner is left):
-            tell(draft, name, via)
+            if via == child or not (leaf or via[0] == "?"):
+                tell(draft, name, via)
         queue += [d.via for d in item.dependencies if d.kind is DependencyKind.PARENT]
+
+
+def _any_child(draft: Draft, name: str) -> bool:
+    """Whether anything lies beneath an item; of one that is new, only this transaction can tell."""
+    new = draft.view.facts.get(("item", name)) is None
+    return bool(since(draft, name)) if new else bool(children_of(draft, name))
 
 
 def review(draft: Draft, name: str) -> None:
@@ -342,16 +327,37 @@ def settle(draft: Draft) -> None:
         if before == after and not midway:
             continue
         told[name] = after
+        _ask_all(draft, name, queue)
         dependents = _dependents(draft, name)
         if dependents is None or len(draft.events) > BUDGET:
             deferred.append(name)
             continue
+        if item is not None and item.successor:
+            need(draft, [("children?", dependent) for dependent in dependents])
         known = len(draft.events)
         for dependent in dependents:
             tell(draft, dependent, name)
         queue += dict.fromkeys(r.stream for r in draft.events[known:] if r.stream[:2] == "W-")
     if deferred:
         draft.emit("ledger", "ledger", SettlementDeferred(tuple(deferred)), ADMISSION)
+
+
+def _ask_all(draft: Draft, name: str, others: list[str]) -> None:
+    """Ask who waits on all that has news at once, instead of one a round."""
+    if ("dependents?", name) not in draft.view.queries:
+        news = [
+            n
+            for n in dict.fromkeys(others)
+            if standing_of(draft, _before(draft, n)) != standing_of(draft, draft.item(n))
+        ]
+        need(draft, [("dependents?", n) for n in (name, *news)])
+
+
+def need(draft: Draft, queries: list[Key]) -> None:
+    """Ask for all of these queries at once that nobody has asked yet."""
+    lacking = [key for key in queries if key not in draft.view.queries]
+    if lacking:
+        raise Missing(*lacking)
 
 
 def _told_midway(draft: Draft, name: str) -> bool:
@@ -388,24 +394,3 @@ def resolve_alias(draft: Draft, alias: str) -> bool:
     for dependent in dependents:
         tell(draft, dependent, waiting)
     return bool(dependents)
-
-
-def settle_more(draft: Draft, via: str) -> None:
-    """One chunk of deferred news; the last one says that it is finished."""
-    item = draft.item(via) if not via.startswith("?") else None
-    target = standing_of(draft, item) if item is not None and not item.successor else None
-    found = 0
-    for kind in DependencyKind:
-        children = kind is DependencyKind.WAITS_FOR and _has_children(draft, via)
-        wanted = state_of(kind, target, has_children=children).value if target else "-"
-        edges = draft.query("waiting?", f"{via}|{kind}|{wanted}")
-        names = dict.fromkeys(edge.dependent for edge in edges)
-        _load_all(draft, names)
-        for name in names:
-            tell(draft, name, via)
-        found += len(names)
-        if found >= FAN_OUT:
-            break
-    settle(draft)
-    if not found:
-        draft.emit("ledger", "ledger", SettlementFinished((via,)), ADMISSION)

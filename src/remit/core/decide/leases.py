@@ -16,11 +16,11 @@ from remit.core.admission import ADMISSION, requeue
 from remit.core.change import changed
 from remit.core.checks import Check, Result
 from remit.core.decide.asking import bad, expired, fenced, find, late_report, moving
+from remit.core.deferred import overtaken
 from remit.core.facts import Item, Lane, Lease
 from remit.core.ids import attempt_id, fence_of, lease_id
 from remit.core.lanes import in_turn
 from remit.core.refusals import Code, Refused
-from remit.core.settlement import overtaken
 from remit.core.status import Status
 from remit.core.triage import TriageKind, put_aside
 from remit.core.view import Draft, Missing

@@ -13,6 +13,7 @@ from remit.core import commands as c
 from remit.core import item_events as e
 from remit.core.deadlock import BEGIN, CLEAR, TooFar, Wait, cycle_of, lineage, own_cycle
 from remit.core.decide.asking import bad, find
+from remit.core.deferred import settle_more
 from remit.core.dependencies import MAX_DEPENDENCIES
 from remit.core.facts import DependencyKind, Item
 from remit.core.refusals import Code, Refused
@@ -25,7 +26,6 @@ from remit.core.settlement import (
     regroup,
     regroup_waiters,
     review,
-    settle_more,
     since,
     tell,
 )
@@ -64,7 +64,7 @@ def add_edge(draft: Draft, item: str, target: str, kind: str) -> Refused | None:
 
 def adopt(draft: Draft, child: str, parent: str, *, left: bool = False) -> None:
     """Bring up to date what a child that came, or ``left``, changes around its parent."""
-    enclose(draft, parent, left=left)
+    enclose(draft, parent, child, left=left)
     regroup_waiters(draft, parent)
     tell(draft, child, parent)
 
