@@ -20,7 +20,7 @@ from remit.proofs.search import dead_ends
 from remit.proofs.trials import try_one
 
 STATES = 1_400
-"""States of each world in this form; ``make prove`` has the long one."""
+"""States of each world in this form, about 10,000 in all; ``make prove`` has the long one."""
 
 
 @pytest.mark.parametrize("name", worlds.WORLDS)
@@ -56,8 +56,9 @@ def test_a_fault_that_no_longer_fits_the_code_says_so() -> None:
 
 
 def test_two_processes_find_the_same_states_as_one() -> None:
-    small = changed(worlds.QUEUE, groups=worlds.QUEUE.groups - {"next", "progress", "adopt"})
-    alone, together = explore(small, probing=False), explore(small, processes=2, probing=False)
+    small = changed(worlds.QUEUE, groups=frozenset(("lease", "hold")))
+    alone = explore(small, probing=False)
+    together = explore(small, processes=2, probing=False, seed=20)
     assert alone.complete
     assert together.complete
     assert (alone.states, alone.transitions) == (together.states, together.transitions)
@@ -68,7 +69,7 @@ def test_two_processes_find_the_same_states_as_one() -> None:
 def test_two_processes_find_a_shortest_counterexample() -> None:
     # Planted faults do not travel to other processes, so the world itself asks for too much here.
     tight = changed(worlds.QUEUE, policy=changed(worlds.QUEUE.policy, longest_lease_ms=9_000))
-    found = explore(tight, processes=2, limit=20_000)
+    found = explore(tight, processes=2, limit=20_000, seed=20)
     alone = explore(tight, limit=20_000)
     assert found.broken is not None
     assert alone.broken is not None
@@ -119,10 +120,11 @@ def test_a_state_without_a_way_to_the_end_is_found() -> None:
 
 
 def test_every_state_of_one_delivery_leads_to_an_end() -> None:
-    found = explore(worlds.DELIVERY, probing=False)
+    small = changed(worlds.DELIVERY, rows=1, heads=1, actors=("ann", "remit-verifier"))
+    found = explore(small, probing=False)
     assert found.broken is None
     assert found.complete
-    assert found.checked["way-to-the-end"] > 1_000
+    assert found.checked["way-to-the-end"] == found.states > 500
 
 
 def test_a_run_that_misses_a_mark_is_vacuous(monkeypatch: pytest.MonkeyPatch) -> None:

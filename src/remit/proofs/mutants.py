@@ -357,10 +357,9 @@ MUTANTS: Final = (
     ),
     Mutant(
         "news-overtaken-at-the-lease",
-        worlds.MANY,
+        changed(worlds.MANY, groups=frozenset(("waits", "lease"))),
         "lease-checks-all",
         ((f"{_LEASES}:_barred", "overtaken(draft, item)", "False"),),
-        limit=25_000,
     ),
 )
 """All seeded faults."""

@@ -26,11 +26,16 @@ PATIENCE_S: Final = 600.0
 """Longest that one level of one process may take, in seconds."""
 
 
-def explore(world: World, *, processes: int = 1, limit: int = 0, probing: bool = True) -> Found:
-    """Explore a world to its end, to ``limit`` states (0: the world's own) or to a violation."""
+def explore(
+    world: World, *, processes: int = 1, limit: int = 0, probing: bool = True, seed: int = SEED
+) -> Found:
+    """Explore a world to its end, to ``limit`` states (0: the world's own) or to a violation.
+
+    ``seed`` is the size of frontier from which on processes share the work.
+    """
     limit = limit or world.limit
     if processes > 1 and not world.alive:
-        return _shared(world, processes, limit, probing)
+        return _shared(world, processes, limit, probing, seed)
     with scaled(world):
         search = Search(world, probing=probing)
         _alone(search, limit)
@@ -52,7 +57,7 @@ def _ended(search: Search) -> Found:
     found, world = search.found, search.world
     found.complete = not search.frontier and found.broken is None
     if world.alive and found.complete:
-        found.checked["way-to-the-end"] += len(search.edges)
+        found.checked["way-to-the-end"] += found.states
         dead = dead_ends(search.edges, search.ends)
         if dead:
             steps = min((tuple(search.path(key)) for key in dead), key=len)
@@ -61,13 +66,13 @@ def _ended(search: Search) -> Found:
     return found
 
 
-def _shared(world: World, processes: int, limit: int, probing: bool) -> Found:
+def _shared(world: World, processes: int, limit: int, probing: bool, seed: int) -> Found:
     context = multiprocessing.get_context("spawn")
     pipes: list[Connection] = []
     workers = []
     for share in range(processes):
         mine, theirs = context.Pipe()
-        args = (theirs, world, share, processes, limit, probing)
+        args = (theirs, world, share, processes, limit, probing, seed)
         worker = context.Process(target=_work, args=args, daemon=True)
         worker.start()
         theirs.close()
@@ -152,13 +157,19 @@ def _merged(ends: list[Found]) -> Found:
 
 
 def _work(
-    pipe: Connection, world: World, share: int, processes: int, limit: int, probing: bool
+    pipe: Connection,
+    world: World,
+    share: int,
+    processes: int,
+    limit: int,
+    probing: bool,
+    seed: int,
 ) -> None:
     """One process: begin like all, keep a share, expand and exchange."""
     gc.disable()  # nothing here makes cycles worth looking for among a million values
     with scaled(world):
         search = Search(world, probing=probing)
-        _alone(search, limit, SEED)
+        _alone(search, limit, seed)
         found = search.found
         alone = not search.frontier or found.broken is not None or 0 < limit <= found.states
         before = found.states
