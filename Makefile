@@ -45,7 +45,7 @@ lint: $(STAMP)  ## Format, lint, types and import rules, without the tests
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 
-check: lint test  ## All that CI runs: lint, then test
+check: lint test  ## Lint, then test: what CI runs, before prove
 
 bench: $(STAMP)  ## Measure this machine
 	@$(BIN)/remit bench $(ARGS)

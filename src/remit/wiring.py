@@ -19,6 +19,7 @@ from remit.core.refusals import Code, Refused
 from remit.ports import RemitError, Store
 
 if TYPE_CHECKING:
+    from remit.core.gitfacts import RepositoryRefusal
     from remit.ports import ReadTx
     from remit.ports.outside import Backlog
     from remit.service.delivery import Delivery
@@ -74,11 +75,11 @@ class Ledger:
         self.store = store
         self.settings = settings or Settings()
 
-    def acting(self, actor: str, assurance: str = "asserted") -> Operations:
-        """The canonical operations for one actor."""
+    def acting(self, actor: str) -> Operations:
+        """The canonical operations for one actor: a label, recorded as ``asserted``."""
         from remit.service.operations import Caller, Operations
 
-        return Operations(self.store, Caller(actor, assurance))
+        return Operations(self.store, Caller(actor))
 
     @contextmanager
     def reading(self, at: int | None = None) -> Iterator[ReadTx]:
@@ -93,14 +94,14 @@ class Ledger:
         with self.store.read() as tx, as_of(tx, at, MemoryStore) as past:
             yield past
 
-    def delivery(self, actor: str, repository: Path, assurance: str = "asserted") -> Delivery:
+    def delivery(self, actor: str, repository: Path) -> Delivery:
         """The operations that look at a git repository, for one actor."""
         from remit.repository.repository import GitRepository
         from remit.service.delivery import Delivery
         from remit.verify.builtin import BuiltInVerifier
 
         git = GitRepository(repository, self.settings.remote, self.settings.main)
-        return Delivery(self.acting(actor, assurance), git, BuiltInVerifier(git))
+        return Delivery(self.acting(actor), git, BuiltInVerifier(git))
 
     def close(self) -> None:
         """Release the store."""
@@ -165,6 +166,15 @@ def examine(url: str) -> Examined:
     from remit.stores.sqlite.examine import examine as look
 
     return look(path_of(url))
+
+
+def git_version(folder: Path) -> str | RepositoryRefusal:
+    """What the git program says of its version, or why there is none."""
+    from remit.core.gitfacts import RepositoryRefusal
+    from remit.repository.command import Git
+
+    done = Git().run(["version"], cwd=folder, operation="ask git for its version")
+    return done if isinstance(done, RepositoryRefusal) else done.text.strip()
 
 
 def _sqlite_only(operation: str, url: str) -> RemitError:

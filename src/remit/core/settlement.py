@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import Final
 
 from remit.core.admission import ADMISSION, dead_edge, decide_verdict
+from remit.core.deadlock import lineage
 from remit.core.dependencies import (
     MAX_CHAIN,
     Standing,
@@ -139,30 +140,12 @@ def judge(draft: Draft, kind: DependencyKind, target: str) -> tuple[str, EdgeSta
     return target, state_of(kind, standing_of(draft, last), has_children=children), last.id
 
 
-def descends(draft: Draft, name: str, ancestor: str) -> bool:
-    """Whether an item lies beneath another by parent edges; looks at ``MAX_LINEAGE`` items at most."""
-    seen: set[str] = {name}
-    queue = [name]
-    while queue and len(seen) <= MAX_LINEAGE:
-        item = draft.item(queue.pop())
-        for edge in item.dependencies if item is not None else ():
-            if edge.kind is not DependencyKind.PARENT:
-                continue
-            via = edge.via if edge.via[0] != "?" else draft.get("alias", edge.via[1:])
-            if via == ancestor:
-                return True
-            if isinstance(via, str) and via not in seen:
-                seen.add(via)
-                queue.append(via)
-    return False
-
-
 def is_inner(draft: Draft, item: str, kind: DependencyKind, target: str) -> bool:
     """Whether an edge stays within the item's own descendants."""
     return (
         kind is not DependencyKind.PARENT
         and not target.startswith("?")
-        and descends(draft, target, item)
+        and item in lineage(draft, target, MAX_LINEAGE)
     )
 
 

@@ -31,13 +31,13 @@ from remit.core.commands import (
 from remit.core.decide import Accepted, NeedMore, decide
 from remit.core.decide.leases import QUEUE
 from remit.core.events import BlobRedacted, EpochAdopted, Recorded
-from remit.core.facts import LEDGER, Fact, Key, Ledger
+from remit.core.facts import LEDGER, Ledger
 from remit.core.ids import EPOCH_SHIFT
-from remit.core.item_events import LeaseGranted, LeaseRenewed
 from remit.core.needs import needs
 from remit.core.refusals import Code, Refused
 from remit.core.view import View
 from remit.ports import Blob, Change, RemitError, Store, WriteTx
+from remit.service.kept import NEVER, NOTHING, Kept, keep
 from remit.service.loading import Loader
 
 MOST: Final = 1_000
@@ -53,35 +53,6 @@ SWEEP: Final = 100
 """Most overdue leases that one transaction records."""
 
 
-KEEP: Final = 100
-"""Most changed facts after which single items are kept for the next transaction."""
-
-SHARED: Final = frozenset(("counter", "count", "ledger", "actor", "lane", "load", "rule", "goal"))
-"""Kinds of facts that one call after the other needs."""
-
-NEVER: Final = (1 << 63) - 1
-"""Later than any lease can run out."""
-
-
-@dataclass(frozen=True, slots=True)
-class Kept:
-    """What one transaction leaves to the next: facts as they were after event ``seq``.
-
-    State is a function of the events, so the facts are true whenever the head is at that seq,
-    whoever wrote in between. No lease runs out before ``quiet_until``.
-    """
-
-    seq: int
-    facts: dict[Key, Fact | None]
-    quiet_until: int
-
-
-NOTHING: Final = Kept(0, {}, 0)
-
-
-_LEASES: Final = (LeaseGranted, LeaseRenewed)
-
-
 @dataclass(frozen=True, slots=True)
 class Call:
     """One command with who asks, its command id, and the blobs that its texts became.
@@ -92,7 +63,6 @@ class Call:
 
     command: Command
     actor: str
-    assurance: str = "asserted"
     command_id: str = ""
     blobs: tuple[Blob, ...] = ()
     plain: tuple[tuple[str, str], ...] = ()
@@ -187,6 +157,9 @@ class Engine:
                 return
 
 
+ASSERTED: Final = "asserted"
+"""How well it is proved who asks: no more than said, until signatures can be checked."""
+
 ABORTED: Final = Refused(
     Code.ATOMIC_ABORTED,
     "not done: another element of the same atomic list was refused",
@@ -215,20 +188,8 @@ class Batch:
         self.late: set[str] = set()
 
     def kept(self) -> Kept:
-        """Facts that the next transaction of this process may start from (see ``Kept``)."""
-        facts = self.view.facts
-        items = len(self.view.original) <= KEEP
-        kept = {
-            key: fact
-            for key, fact in facts.items()
-            if key[0] in SHARED or (items and key[0] in ("item", "row") and fact is not None)
-        }
-        if len(kept) > 4 * KEEP:
-            return NOTHING
-        if self.adopted:
-            return NOTHING
-        granted = [r.event.lease.expires_at for r in self.events if isinstance(r.event, _LEASES)]
-        return Kept(self.view.seq, kept, min(self.quiet_until, *granted, NEVER))
+        """What the next transaction of this process may start from."""
+        return NOTHING if self.adopted else keep(self.view, self.events, self.quiet_until)
 
     @property
     def unsettled(self) -> tuple[str, ...]:
@@ -264,7 +225,7 @@ class Batch:
         return Ask(
             self.now,
             call.actor,
-            call.assurance,
+            ASSERTED,
             call.command_id,
             call.digest(),
             call.conversation_ref,
@@ -281,10 +242,6 @@ class Batch:
             "use a new command id for a new command",
             {"command_id": call.command_id, "seq": events[0].seq},
         )
-
-    def _weigh(self, call: Call) -> Accepted | Refused:
-        """What a call would lead to, without taking it into the view."""
-        return self._decision(call.command, self._ask(call))
 
     def _one(self, call: Call, ask: Ask) -> Answer:
         answer = self.decide(call.command, ask)
@@ -369,13 +326,12 @@ class Batch:
     def only_asides(self) -> Batch:
         """A batch of the same transaction that holds what stands beside refused calls.
 
-        They are weighed again without the calls before them, which did not happen: what was late
-        only because of those is not.
+        They are weighed again without the calls before them, which did not happen.
         """
         fresh = Batch(self.tx, ())
         fresh._notice(sweep=True)
         for call in self.asides:
-            answer = fresh._weigh(call)
+            answer = fresh._decision(call.command, fresh._ask(call))
             if isinstance(answer, Refused):
                 for command in answer.aside:
                     fresh.beside(command, call)

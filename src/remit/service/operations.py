@@ -32,10 +32,9 @@ DIGEST: Final = 64
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who acts, and how well that is proved. A name alone is a label: ``asserted``."""
+    """Who acts. A name is a label, and nothing in this version proves more: ``asserted``."""
 
     actor: str
-    assurance: str = "asserted"
     conversation_ref: str = ""
     trace_context: str = ""
 
@@ -120,7 +119,6 @@ class Operations:
                 Call(
                     prepared.command,
                     caller.actor,
-                    caller.assurance,
                     ids[i],
                     tuple(prepared.blobs),
                     tuple(prepared.plain),

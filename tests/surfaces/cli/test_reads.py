@@ -181,6 +181,10 @@ def test_lists_say_how_many_there_are_and_whether_they_are_cut(filled: Cli) -> N
         key = "actors" if argv[0] == "actor" else "items"
         assert len(cut[key]) == 1
         assert cut["truncated"] is (len(whole[key]) > 1), argv
+        assert cut["total"] == whole["total"] == len(whole[key]), argv
+    for narrow in (["blocked", "--after", "W-2"], ["list", "--after", "W-2"], ["search", "three"]):
+        last = filled.json(*narrow, "--limit", "1")
+        assert (last["total"], last["truncated"]) == (1, False), narrow
 
 
 def test_blocked_names_what_stops_an_item_and_how_to_open_it(filled: Cli) -> None:

@@ -149,7 +149,7 @@ SELECT DISTINCT via FROM edge_rows
 
 -- name: next_expiry
 SELECT lease_expires_at FROM item_rows
- WHERE ledger_id = ? AND status = 'leased'
+ WHERE ledger_id = ? AND lease_expires_at IS NOT NULL
  ORDER BY lease_expires_at LIMIT 1;
 
 -- name: due

@@ -59,7 +59,7 @@ def run(arguments: Sequence[str]) -> int:
         context = getattr(error, "ctx", None)
         path = context.command_path if context is not None else "remit"
         message = _said(error)
-        if type(error).__name__ == "NoArgsIsHelpError":
+        if type(error).__name__ == "NoArgsIsHelpError" and "--json" not in arguments:
             print(message)
             return 2
         raise stop(Code.BAD_INPUT, message.strip().rstrip("."), f"see '{path} --help'") from error
