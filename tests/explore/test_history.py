@@ -6,9 +6,11 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
+from tests.core.traffic import LATE, Traffic
 from tests.core.world import HUMAN, World
 
 from remit.core import commands as c
@@ -58,6 +60,15 @@ def test_what_the_product_wrote_is_without_fault() -> None:
     told = [Acknowledged("renewal", tuple(r for r in events if r.command_id == "renewal"))]
     assert judge(events, acknowledged=told, sent={"renewal", "late"}, rows=rows) == ()
     assert len(rows) > 20
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_random_traffic_leaves_histories_without_fault(seed: int) -> None:
+    traffic = Traffic(Random(seed), 4, LATE) if seed % 2 else Traffic(Random(seed))
+    traffic.run(100)
+    with traffic.world.store.read() as tx:
+        events, rows = read_rows(tx)
+    assert judge(events, rows=rows) == ()
 
 
 def at(events: Events, kind: type, nth: int = 0) -> int:
