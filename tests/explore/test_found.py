@@ -7,12 +7,12 @@ from collections.abc import Iterator
 import pytest
 
 from remit.core import commands as c
-from remit.core.facts import Item
+from remit.core.facts import Item, Triage
 from remit.core.refusals import Code
 from remit.core.status import Status
 from remit.proofs import worlds
 from remit.proofs.search import Search, scaled
-from remit.proofs.world import HUMAN, State, Step, World
+from remit.proofs.world import BASE, HEADS, HUMAN, ROW, State, Step, World, creation
 
 
 class Walk:
@@ -48,6 +48,11 @@ def many() -> Iterator[Walk]:
     """A world in which one dependent is all that a transaction tells."""
     with scaled(worlds.MANY):
         yield Walk(worlds.MANY)
+
+
+@pytest.fixture
+def whole() -> Walk:
+    return Walk(worlds.WHOLE)
 
 
 def superseded(item: str, by: str) -> c.CloseItem:
@@ -100,3 +105,21 @@ def test_taking_a_child_away_may_not_turn_its_parents_wait_into_a_cycle(many: Wa
     assert many.no(gone) is Code.DEPENDENCY_CYCLE
     many.ok(c.RemoveDependency("W-3", "W-1", "blocks"))
     many.ok(gone)
+
+
+def test_rejected_work_whose_dependency_ended_while_it_was_put_aside_goes_to_triage(
+    whole: Walk,
+) -> None:
+    why = c.Text("because")
+    whole.ok(c.GrantLease("W-1"), "ann")
+    whole.ok(c.ReportCompletion("W-1", 1, HEADS[0], BASE), "ann")
+    whole.ok(c.OpenTriage("W-1", "ship-unverifiable", why))
+    whole.ok(creation(2, (ROW,)))
+    whole.ok(c.CloseItem("W-2", "cancelled", why))
+    whole.ok(c.AddDependency("W-1", "W-2"))
+    whole.ok(c.ResolveTriage("T-1", "return", "so"))
+    whole.ok(c.ReviewWork("W-1", approve=False, reason=why))
+    assert whole.item("W-1").status is Status.TRIAGED
+    record = whole.search.stage.get(whole.state, "triage", "T-2")
+    assert isinstance(record, Triage)
+    assert record.kind == "trigger-impossible"

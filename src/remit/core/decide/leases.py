@@ -21,6 +21,7 @@ from remit.core.facts import Item, Lane, Lease
 from remit.core.ids import attempt_id, fence_of, lease_id
 from remit.core.lanes import in_turn
 from remit.core.refusals import Code, Refused
+from remit.core.settlement import review
 from remit.core.status import Status
 from remit.core.triage import TriageKind, put_aside
 from remit.core.view import Draft, Missing
@@ -279,6 +280,8 @@ def _release(draft: Draft, cmd: c.ReleaseLease) -> Refused | None:
         trigger,
     )
     draft.emit("item", item.id, event)
+    if status is Status.HELD:
+        review(draft, item.id)
     return None
 
 
@@ -307,6 +310,8 @@ def _expire(draft: Draft, cmd: c.ExpireLease) -> Refused | None:
     status, reason, trigger, _ = requeue(draft, item)
     event = e.LeaseExpired("T04", item.status, status, item.lease, reason, trigger)
     draft.emit("item", item.id, event, QUEUE)
+    if status is Status.HELD:
+        review(draft, item.id)
     return None
 
 
