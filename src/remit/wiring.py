@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from remit.ports import ReadTx
     from remit.ports.outside import Backlog
     from remit.service.delivery import Delivery
+    from remit.service.engine import Engine
     from remit.service.operations import Operations
     from remit.stores.sqlite.copies import Copied
     from remit.stores.sqlite.examine import Examined
@@ -32,10 +33,14 @@ SQLITE: Final = "sqlite"
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What the configuration beside a ledger says; see ``docs/reference/configuration.md``."""
+    """What the configuration beside a ledger says; see ``docs/reference/configuration.md``.
+
+    ``group_wait_ms`` is how long one thread's write may wait for others to share its commit.
+    """
 
     remote: str = "origin"
     main: str = "main"
+    group_wait_ms: int = 0
 
 
 def path_of(url: str) -> Path:
@@ -74,12 +79,22 @@ class Ledger:
     def __init__(self, store: Store, settings: Settings | None = None) -> None:
         self.store = store
         self.settings = settings or Settings()
+        self._engine: Engine | None = None
 
     def acting(self, actor: str) -> Operations:
         """The canonical operations for one actor: a label, recorded as ``asserted``."""
         from remit.service.operations import Caller, Operations
 
-        return Operations(self.store, Caller(actor))
+        return Operations(self.store, Caller(actor), self.engine)
+
+    @property
+    def engine(self) -> Engine:
+        """The one engine of this ledger in this process: calls of many threads share commits."""
+        if self._engine is None:
+            from remit.service.group import GroupEngine
+
+            self._engine = GroupEngine(self.store, self.settings.group_wait_ms / 1_000)
+        return self._engine
 
     @contextmanager
     def reading(self, at: int | None = None) -> Iterator[ReadTx]:

@@ -23,6 +23,7 @@ from tests.ground.ledgers import (
 )
 
 from remit.core import commands as c
+from remit.core.facts import ActorKind
 from remit.core.item_events import LateReportRecorded
 from remit.core.refusals import Code, Refused
 from remit.ports import RemitError
@@ -249,3 +250,10 @@ def test_a_refusal_that_quotes_a_line_end_stays_on_one_line(
         answer = refused(ledger.acting(actor).run(command))
         assert answer.message.isprintable()
         assert answer.hint.isprintable()
+
+
+def test_a_member_of_a_closed_enum_is_text(ledger: Ledger) -> None:
+    answer = ledger.acting(HUMAN).enrol(c.EnrolActor("helper", ActorKind.AGENT))
+    assert isinstance(answer, Done)
+    with ledger.reading() as tx:
+        assert tx.load([("actor", "helper")])["actor", "helper"].kind is ActorKind.AGENT  # type: ignore[union-attr]  # an actor

@@ -13,7 +13,7 @@ from __future__ import annotations
 import types
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass, replace
-from enum import Enum
+from enum import Enum, StrEnum
 from operator import attrgetter
 from typing import Any, Final, Union, get_args, get_origin, get_type_hints
 
@@ -101,8 +101,11 @@ def _integer(value: Any, path: str) -> str:
 
 
 def _exactly(hint: Any) -> Check:
+    """A value of this very class; a closed enum of texts is text, since it is written as such."""
+    members = StrEnum if hint is str else hint if issubclass(hint, Enum) else ()
+
     def check(value: Any, path: str) -> str:
-        fits = value.__class__ is hint or (issubclass(hint, Enum) and isinstance(value, hint))
+        fits = value.__class__ is hint or isinstance(value, members)
         return "" if fits else _wrong(value, path, f"{hint.__name__}")
 
     return check

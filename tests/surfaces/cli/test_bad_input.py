@@ -60,7 +60,7 @@ BAD = (
     (("renew", "W-1", "--fence", "1"), 3, "STALE_FENCE"),
     (("renew", "W-1", "--fence", "one"), 2, "BAD_INPUT"),
     (("renew", "W-1"), 2, "BAD_INPUT"),
-    (("release", "W-1", "--fence", "99999999999999999999999"), 3, "STALE_FENCE"),
+    (("release", "W-1", "--fence", "99999999999999999999999"), 2, "BAD_INPUT"),
     (("report", "progress", "W-1", "--fence", "-1"), 3, "STALE_FENCE"),
     (("fail", "W-1", "--fence", "1"), 3, "STALE_FENCE"),
     (("review", "W-1"), 2, "BAD_INPUT"),
