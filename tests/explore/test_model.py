@@ -30,6 +30,15 @@ def test_every_property_holds_in_the_nearest_states_of_a_world(name: str) -> Non
     assert found.states >= STATES or found.complete
 
 
+@pytest.mark.torture
+@pytest.mark.timeout(3_600)
+@pytest.mark.parametrize("name", worlds.WORLDS)
+def test_every_property_holds_far_from_the_beginning(name: str) -> None:
+    found = explore(worlds.WORLDS[name], processes=2, limit=200_000)
+    print(f"{name}: {found.states} states, {found.transitions} steps, depth {found.depth}")
+    assert found.broken is None
+
+
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
 def test_a_seeded_fault_is_caught_by_the_property_named_for_it(mutant: Mutant) -> None:
     caught = try_one(mutant)
