@@ -77,6 +77,25 @@ def test_a_waiter_that_takes_the_place_of_a_child_waits_for_the_other_children(
     family.ok(c.CloseItem("W-3", "failed", c.Text("x")))
 
 
+def test_nobody_waits_for_a_child_that_its_parent_took_the_place_of(family: Walk) -> None:
+    family.ok(c.AddDependency("W-1", "W-2", "blocks"))
+    family.ok(c.AddDependency("W-2", "W-3", "waits-for"))
+    family.ok(c.AddDependency("W-2", "W-3", "parent-child"))
+    family.ok(c.AddDependency("W-3", "W-1", "parent-child"))
+    family.ok(superseded("W-3", by="W-1"))
+    assert all(d.state == "met" for d in family.item("W-2").dependencies)
+
+
+def test_an_item_does_not_take_the_place_of_an_ancestor_of_which_news_is_still_to_come(
+    many: Walk,
+) -> None:
+    many.ok(c.AddDependency("W-1", "W-2", "blocks"))
+    many.ok(c.AddDependency("W-1", "W-2", "parent-child"))
+    many.ok(superseded("W-2", by="W-3"))
+    many.ok(c.RemoveDependency("W-1", "W-2", "blocks"))
+    assert many.no(superseded("W-3", by="W-1")) is Code.DEPENDENCY_CYCLE
+
+
 def test_a_cycle_is_seen_through_a_successor_of_which_news_is_still_to_come(many: Walk) -> None:
     many.ok(c.AddDependency("W-1", "W-2", "blocks"))
     many.ok(c.AddDependency("W-1", "W-2", "parent-child"))

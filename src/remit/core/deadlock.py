@@ -129,14 +129,23 @@ def _beneath(draft: Draft, name: str, edge: Dependency, child: str, within: froz
 
 
 def lineage(draft: Draft, name: str, most: int = 256) -> set[str]:
-    """The ancestors of an item by parent edges, at most so many."""
+    """The ancestors of an item by parent edges, at most so many.
+
+    Where news of a parent's successor has not come yet, both are among them.
+    """
     seen: set[str] = set()
     queue = [name]
     while queue and len(seen) < most:
-        item: Item | None = draft.item(queue.pop())
-        for edge in item.dependencies if item is not None else ():
-            if edge.kind is DependencyKind.PARENT and edge.via not in seen:
-                seen.add(edge.via)
-                if not edge.via.startswith("?"):
-                    queue.append(edge.via)
+        at = queue.pop()
+        item: Item | None = draft.item(at)
+        if item is None:
+            continue
+        above = [d.via for d in item.dependencies if d.kind is DependencyKind.PARENT]
+        if item.successor and at in seen:
+            above.append(item.successor)
+        for via in above:
+            if via not in seen:
+                seen.add(via)
+                if not via.startswith("?"):
+                    queue.append(via)
     return seen

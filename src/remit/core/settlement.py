@@ -82,13 +82,13 @@ def children_of(draft: Draft, parent: str) -> list[str]:
 def awaited_children(draft: Draft, waiter: str, parent: str) -> dict[str, str]:
     """Children that an item which waits for all of them waits for, each with who stands for it.
 
-    It does not wait for itself, nor for a child that it took the place of.
+    It does not wait for itself, nor for a child that it or the parent took the place of.
     """
     found = {}
     for name in children_of(draft, parent):
         child = draft.item(name)
         last = last_of_chain(draft, child).id if child is not None else name
-        if waiter not in (name, last):
+        if not {waiter, parent} & {name, last}:
             found[name] = last
     return found
 
