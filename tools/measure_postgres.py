@@ -1,6 +1,6 @@
-"""Measure the PostgreSQL store on a server that syncs its files: python tools/measure_postgres.py
+"""Measure the PostgreSQL store on a server that syncs its files.
 
-Starts a server of its own, prints operations a second, and with --profile where the time of the
+``python tools/measure_postgres.py`` starts a server of its own and prints operations a second, and with --profile where the time of the
 Python process goes. Needs the development tools (make setup). --sqlite measures SQLite the same way.
 """
 
@@ -53,7 +53,8 @@ def lease_and_complete(ledger: Ledger, many: int, batch: int) -> None:
         assert all(isinstance(answer, Done) for answer in answers), answers[0]
 
 
-def timed(name: str, many: int, work: Callable[[], None], profile: bool) -> None:
+def timed(name: str, many: int, work: Callable[[], None], *, profile: bool = False) -> None:
+    """Run something and print how many of it a second there were."""
     profiler = cProfile.Profile()
     start = time.perf_counter()
     if profile:
@@ -87,32 +88,44 @@ def append_only(ledger: Ledger) -> None:
         print(f"{name:44} {took * 1000:10,.1f} ms", flush=True)
 
 
-def measure(ledger: Ledger, profile: bool) -> None:
+def measure(ledger: Ledger, *, profile: bool) -> None:
+    """All measurements of one ledger."""
     done: Any = ledger.acting("ann").enrol(EnrolActor("bob", "agent"))
     assert isinstance(done, Done), done
-    timed("create by 1000", 4000, lambda: create(ledger, 4000, 1000), profile)
-    timed("create by 100", 2000, lambda: create(ledger, 2000, 100), False)
-    timed("create one by one", 300, lambda: create(ledger, 300, 1), False)
-    timed("lease+complete by 100", 2000, lambda: lease_and_complete(ledger, 2000, 100), profile)
-    timed("lease+complete one by one", 300, lambda: lease_and_complete(ledger, 300, 1), profile)
+    timed("create by 1000", 4000, lambda: create(ledger, 4000, 1000), profile=profile)
+    timed("create by 100", 2000, lambda: create(ledger, 2000, 100))
+    timed("create one by one", 300, lambda: create(ledger, 300, 1))
+    timed(
+        "lease+complete by 100",
+        2000,
+        lambda: lease_and_complete(ledger, 2000, 100),
+        profile=profile,
+    )
+    timed(
+        "lease+complete one by one",
+        300,
+        lambda: lease_and_complete(ledger, 300, 1),
+        profile=profile,
+    )
     append_only(ledger)
 
 
 def main() -> None:
+    """Read the options and measure."""
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--profile", action="store_true")
     options.add_argument("--sqlite", action="store_true")
     chosen = options.parse_args()
     if chosen.sqlite:
         with tempfile.TemporaryDirectory() as folder:
-            measure(create_ledger(f"sqlite://{folder}/ledger.db", "ann"), chosen.profile)
+            measure(create_ledger(f"sqlite://{folder}/ledger.db", "ann"), profile=chosen.profile)
         return
     server = Server(SYNCED)
     try:
         server.start()
         server.run("CREATE DATABASE measured")
         ledger = create_ledger(server.url("measured"), "ann")
-        measure(ledger, chosen.profile)
+        measure(ledger, profile=chosen.profile)
         ledger.close()
     finally:
         server.stop()

@@ -152,11 +152,13 @@ SELECT digest, salt, data FROM remit.blobs
  WHERE ledger_id = %s AND digest > %s ORDER BY digest LIMIT %s;
 
 -- name: small
--- What every decision may need, in one pass over one range of the primary key for each kind.
-SELECT k.kind, f.id, f.body
-  FROM (VALUES ('counter'), ('count'), ('ledger')) AS k(kind)
- CROSS JOIN LATERAL (SELECT id, body FROM remit.fact_rows
-                      WHERE ledger_id = %s AND kind = k.kind) AS f;
+-- What every decision may need: one range of the primary key for each kind. As a join with a list of
+-- kinds it would be planned as a read of the whole table.
+SELECT kind, id, body FROM remit.fact_rows WHERE ledger_id = %s AND kind = 'counter'
+ UNION ALL
+SELECT kind, id, body FROM remit.fact_rows WHERE ledger_id = %s AND kind = 'count'
+ UNION ALL
+SELECT kind, id, body FROM remit.fact_rows WHERE ledger_id = %s AND kind = 'ledger';
 
 -- name: load
 -- Facts of any kinds in one trip. Each branch looks into its table only where the kind is its own.

@@ -92,7 +92,7 @@ class PostgresRead:
 
     def small(self) -> dict[Key, Fact]:
         """All counters and counts, and the ledger fact."""
-        rows = self._run(_SQL["small"], (self._ledger_id,))
+        rows = self._run(_SQL["small"], (self._ledger_id,) * 3)
         return {(kind, name): decode_fact(kind, body) for kind, name, body in rows}
 
     def ready(self, lane: str, after: tuple[int, int] | None, limit: int) -> list[str]:
