@@ -50,7 +50,7 @@ def path_of(url: str) -> Path:
     extra = parts.netloc or parts.query or parts.fragment
     if parts.scheme == SQLITE and parts.path.strip("/") and not extra:
         return Path("/" + unquote(parts.path, errors="surrogateescape").lstrip("/"))
-    url = re.sub(r"(://[^/@:]*):[^/]*@", r"\1@", url)  # no password in a message
+    url = re.sub(r"(://[^/@:]*):.*@", r"\1@", url)  # no password in a message
     raise RemitError(
         f"cannot open the ledger {url!r}: expected sqlite:///path",
         "name a ledger like sqlite:///home/me/work/.remit/ledger.db with --ledger or REMIT_LEDGER;"

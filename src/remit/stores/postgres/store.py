@@ -188,12 +188,12 @@ class PostgresStore:
         """End what is still open and hand the connection back; a broken one is dropped."""
         with suppress(psycopg.Error):
             if connection.info.transaction_status != psycopg.pq.TransactionStatus.IDLE:
-                connection.execute("ROLLBACK")
+                connection.execute("ROLLBACK", prepare=False)
         self._connections.give(connection)
 
     def _commit(self, connection: Connection, *, dirty: bool) -> None:
         try:
-            cursor = connection.execute("COMMIT")
+            cursor = connection.execute("COMMIT", prepare=False)
         except psycopg.Error as error:
             if not dirty or is_certain(error):
                 raise failure("commit to", self._address, error) from error

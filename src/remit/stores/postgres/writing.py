@@ -151,7 +151,7 @@ class PostgresWrite(PostgresRead):
 
     def _explain(self, events: Sequence[Recorded], error: errors.IntegrityError) -> None:
         """Name the event whose stream version does not fit, or pass the error on."""
-        self._connection.execute("ROLLBACK")
+        self._connection.execute("ROLLBACK", prepare=False)
         streams = list(dict.fromkeys(event.stream for event in events))
         rows = self._run(_SQL["stream_versions"], (self._ledger_id, streams))
         versions = {**dict(rows), **self._versions}
