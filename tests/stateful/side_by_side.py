@@ -6,10 +6,11 @@ for event down to the digest, every fact, and what each query says must be equal
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from random import Random
 from typing import Any
 
+from tests.contract.builders import Hands
 from tests.core.traffic import SMALL, Traffic
 from tests.core.world import AGENTS, HUMAN, OTHER
 
@@ -105,10 +106,14 @@ class SideBySide:
 
 
 class SharedTraffic(Traffic):
-    """The core's traffic on several stores; the world's own memory store is the first of them."""
+    """The core's traffic on several stores; the world's own memory store is the first of them.
 
-    def __init__(self, rnd: Random, others: Stores, most: int = 9) -> None:
+    ``make`` makes the others, under the world's clock.
+    """
+
+    def __init__(self, rnd: Random, make: Callable[[Hands], Stores], most: int = 9) -> None:
         super().__init__(rnd, most)
+        others = make(self.world.clock)
         self.same = SideBySide({"memory": self.world.store, **others})
         first = [c.CreateLedger("world", HUMAN), c.EnrolActor(OTHER, "human")]
         first += [c.EnrolActor(agent, "agent") for agent in AGENTS]

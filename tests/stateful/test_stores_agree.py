@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import shutil
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 
@@ -34,12 +35,8 @@ class Agreeing(RuleBasedStateMachine):
         super().__init__()
         self.folder = Path(tempfile.mkdtemp(prefix="remit-agree-"))
         self.server.wipe(self.database)
-        self.clock = Hands()
-        others: Stores = {
-            "sqlite": sqlite.create_store(self.folder / "a.db", "world", readings=self.clock),
-            "postgres": opening.create_store(self.url, "world", readings=self.clock),
-        }
-        self.traffic = start(Random(1), others, self.clock)
+        self.traffic = SharedTraffic(Random(1), made(self.folder, self.url))
+        self.clock = self.traffic.world.clock
 
     @property
     def url(self) -> str:
@@ -80,16 +77,12 @@ class Agreeing(RuleBasedStateMachine):
         shutil.rmtree(self.folder)
 
 
-def start(rnd: Random, others: Stores, clock: Hands) -> SharedTraffic:
-    """Traffic whose world goes by the given clock."""
-    from tests.core import world
-
-    made = world.Hands
-    world.Hands = lambda: clock  # type: ignore[assignment,misc]  # the one clock of all stores
-    try:
-        return SharedTraffic(rnd, others)
-    finally:
-        world.Hands = made  # type: ignore[misc]  # put back
+def made(folder: Path, url: str) -> Callable[[Hands], Stores]:
+    """New ledgers in SQLite and PostgreSQL."""
+    return lambda clock: {
+        "sqlite": sqlite.create_store(folder / "a.db", "world", readings=clock),
+        "postgres": opening.create_store(url, "world", readings=clock),
+    }
 
 
 @pytest.fixture
@@ -134,13 +127,9 @@ def test_the_stores_agree_over_long_histories(postgres: Server, shared_database:
 def steps(server: Server, database: str, seed: int, many: int) -> int:
     """Seeded traffic on three stores, compared at each step; how many events there were."""
     server.wipe(database)
-    clock, rnd = Hands(), Random(seed)
+    rnd = Random(seed)
     with tempfile.TemporaryDirectory(prefix="remit-agree-") as folder:
-        others: Stores = {
-            "sqlite": sqlite.create_store(Path(folder) / "a.db", "world", readings=clock),
-            "postgres": opening.create_store(server.url(database), "world", readings=clock),
-        }
-        traffic = start(rnd, others, clock)
+        traffic = SharedTraffic(rnd, made(Path(folder), server.url(database)))
         for _ in range(many):
             chance = rnd.random()
             if chance < 0.12:
@@ -151,17 +140,23 @@ def steps(server: Server, database: str, seed: int, many: int) -> int:
                 traffic.ask(rnd, rnd.choice((1, 1, 1, 3)))
             traffic.same.compare()
         traffic.same.rebuild()
-        for store in others.values():
+        for store in traffic.same.stores.values():
             store.close()
     return traffic.same.compared
 
 
 def test_a_difference_would_be_seen(postgres: Server, shared_database: str) -> None:
     """The red control: one row of one store is changed behind its back."""
-    server, clock = postgres, Hands()
-    server.wipe(shared_database)
-    store = opening.create_store(server.url(shared_database), "world", readings=clock)
-    traffic = start(Random(3), {"postgres": store}, clock)
+    postgres.wipe(shared_database)
+    with tempfile.TemporaryDirectory(prefix="remit-agree-") as folder:
+        traffic = SharedTraffic(Random(3), made(Path(folder), postgres.url(shared_database)))
+        see_a_difference(traffic)
+        for store in traffic.same.stores.values():
+            store.close()
+
+
+def see_a_difference(traffic: SharedTraffic) -> None:
+    store = traffic.same.stores["postgres"]
     traffic.same.compare()
     with store.write() as tx:
         tx.write([Change(("lane", "x|y"), None, Lane(LaneId("x|y"), 1, 1, 1, 0))])
@@ -169,4 +164,3 @@ def test_a_difference_would_be_seen(postgres: Server, shared_database: str) -> N
         traffic.same.compare()
     with pytest.raises(AssertionError, match="postgres"):
         traffic.same.rebuild()
-    store.close()
