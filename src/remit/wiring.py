@@ -22,9 +22,11 @@ from remit.ports import RemitError, Store
 if TYPE_CHECKING:
     from types import ModuleType
 
+    from remit.core.gitfacts import RepositoryRefusal
     from remit.ports import ReadTx
     from remit.ports.outside import Backlog
     from remit.service.delivery import Delivery
+    from remit.service.engine import Engine
     from remit.service.operations import Operations
     from remit.stores.sqlite.copies import Copied
     from remit.stores.sqlite.examine import Examined
@@ -35,10 +37,14 @@ POSTGRES: Final = ("postgresql", "postgres")
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What the configuration beside a ledger says; see ``docs/reference/configuration.md``."""
+    """What the configuration beside a ledger says; see ``docs/reference/configuration.md``.
+
+    ``group_wait_ms`` is how long one thread's write may wait for others to share its commit.
+    """
 
     remote: str = "origin"
     main: str = "main"
+    group_wait_ms: int = 0
 
 
 def path_of(url: str) -> Path:
@@ -112,12 +118,22 @@ class Ledger:
     def __init__(self, store: Store, settings: Settings | None = None) -> None:
         self.store = store
         self.settings = settings or Settings()
+        self._engine: Engine | None = None
 
-    def acting(self, actor: str, assurance: str = "asserted") -> Operations:
-        """The canonical operations for one actor."""
+    def acting(self, actor: str) -> Operations:
+        """The canonical operations for one actor: a label, recorded as ``asserted``."""
         from remit.service.operations import Caller, Operations
 
-        return Operations(self.store, Caller(actor, assurance))
+        return Operations(self.store, Caller(actor), self.engine)
+
+    @property
+    def engine(self) -> Engine:
+        """The one engine of this ledger in this process: calls of many threads share commits."""
+        if self._engine is None:
+            from remit.service.group import GroupEngine
+
+            self._engine = GroupEngine(self.store, self.settings.group_wait_ms / 1_000)
+        return self._engine
 
     @contextmanager
     def reading(self, at: int | None = None) -> Iterator[ReadTx]:
@@ -132,14 +148,14 @@ class Ledger:
         with self.store.read() as tx, as_of(tx, at, MemoryStore) as past:
             yield past
 
-    def delivery(self, actor: str, repository: Path, assurance: str = "asserted") -> Delivery:
+    def delivery(self, actor: str, repository: Path) -> Delivery:
         """The operations that look at a git repository, for one actor."""
         from remit.repository.repository import GitRepository
         from remit.service.delivery import Delivery
         from remit.verify.builtin import BuiltInVerifier
 
         git = GitRepository(repository, self.settings.remote, self.settings.main)
-        return Delivery(self.acting(actor, assurance), git, BuiltInVerifier(git))
+        return Delivery(self.acting(actor), git, BuiltInVerifier(git))
 
     def close(self) -> None:
         """Release the store."""
@@ -205,6 +221,15 @@ def examine(url: str) -> Examined:
     from remit.stores.sqlite.examine import examine as look
 
     return look(path_of(url))
+
+
+def git_version(folder: Path) -> str | RepositoryRefusal:
+    """What the git program says of its version, or why there is none."""
+    from remit.core.gitfacts import RepositoryRefusal
+    from remit.repository.command import Git
+
+    done = Git().run(["version"], cwd=folder, operation="ask git for its version")
+    return done if isinstance(done, RepositoryRefusal) else done.text.strip()
 
 
 def _sqlite_only(operation: str, url: str) -> RemitError:

@@ -59,9 +59,10 @@ class Field:
 
 
 @contextmanager
-def together(what: str, url: str, *more: str) -> Iterator[Field]:
+def together(what: str, url: str, *more: str, wait_s: float = 30) -> Iterator[Field]:
     """One process for each actor, all at the start."""
-    racers = [Child("tests.contention.racers", what, url, actor, *more) for actor in ACTORS]
+    module = "tests.contention.racers"
+    racers = [Child(module, what, url, actor, *more, wait_s=wait_s) for actor in ACTORS]
     try:
         yield Field(racers)
         for racer in racers:
@@ -178,7 +179,7 @@ def wrong_with_writing(tallies: list[Tally], events: list[Recorded]) -> list[str
 
 def _writing(tmp_path: Path, seconds: float) -> None:
     ledger = made(tmp_path, agents=ACTORS)
-    with together("write", ledger.store.url, str(seconds)) as field:
+    with together("write", ledger.store.url, str(seconds), wait_s=seconds + 30) as field:
         field.go()
         tallies = [Tally(**line) for line in field.lines()]
     for tally in tallies:

@@ -47,6 +47,8 @@ OWNERS = {
     "triaged": "triage",
 }
 
+UNDER_LEASE = ("LeaseRenewed", "LeaseReleased", "ProgressReported", "CompletionReported")
+
 ALONG = ["draft", "held", "ready", "leased", "in-review", "approved", "shipped"]
 
 
@@ -351,6 +353,15 @@ class Watch:
                 raise Broken("draft-names-its-gate", str(item))
 
     # What a caller saw.
+
+    def fenced(self, command: Any, answer: Answer) -> None:
+        """Whatever was accepted under a lease named its fence (INV-7)."""
+        for rec in () if isinstance(answer, Refused) else answer.events:
+            event: Any = rec.event
+            under = type(event).__name__ in UNDER_LEASE and hasattr(command, "fence")
+            if under and not answer.repeated:  # type: ignore[union-attr]  # accepted
+                fence = event.lease.fence if hasattr(event.lease, "fence") else event.fence
+                demand(fence == command.fence, "fence-as-named", rec)
 
     def answered(self, command_id: str, content: object, answer: Answer) -> None:
         """A command id is answered as the first time, or refused for other content (INV-9)."""

@@ -39,11 +39,12 @@ class Oracle:
     def named(self, item: Item) -> list[tuple[str, str]]:
         """Kind and target of what people named, judged by the end of each chain.
 
-        A finished item hears no more news, so what it was judged by when it ended is taken.
+        A finished item hears no more news, so what it was judged by when it ended is taken; only a
+        name that nobody had then may be somebody's by now.
         """
         edges = [d for d in item.dependencies if d.kind.value != "waits-for-child"]
         if not self.open(item.id):
-            return [(d.kind.value, d.via) for d in edges]
+            return [(d.kind.value, self.aliases.get(d.via[1:], d.via)) for d in edges]
         return [(d.kind.value, self.last(d.target)) for d in edges]
 
     def parents(self, name: str) -> list[str]:

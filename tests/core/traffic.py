@@ -10,20 +10,25 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
-from tests.core.invariants import Watch
+from tests.core.invariants import Broken, Watch
 from tests.core.world import AGENTS, BASE, COMMAND, HUMAN, OTHER, RUBRIC, VERIFIER, World, sha
 
 from remit.core import commands as c
 from remit.core.commands import Command, Text
+from remit.core.evolve import FoldError
 from remit.core.facts import Item, Ledger, Policy, Row, Triage
 from remit.core.status import Outcome
 from remit.core.triage import Resolution, TriageKind
-from remit.service.engine import Call
+from remit.service.engine import Answer, Call
 
 EVERYBODY = (HUMAN, OTHER, *AGENTS)
 KINDS = ("blocks", "parent-child", "conditional-blocks", "waits-for")
 SMALL = Policy(ttl_ms=60_000, longest_lease_ms=150_000, attempts=2, age_step_ms=20_000,
                ledger_leases=4, class_leases=3, tenant_leases=3, actor_leases=2)  # fmt: skip
+
+MIXED = (16, 12, 18, 12, 9, 4, 6, 3, 9, 4, 3, 5)
+LATE = (4, 10, 16, 40, 0, 0, 1, 1, 28, 1, 0, 0)
+"""How often each way of asking is drawn; late traffic brings few items far."""
 
 Ask = tuple[str, Command]
 
@@ -31,7 +36,8 @@ Ask = tuple[str, Command]
 class Traffic:
     """Traffic on one world; ``most`` bounds how many items it makes."""
 
-    def __init__(self, rnd: Random, most: int = 9) -> None:
+    def __init__(self, rnd: Random, most: int = 9, weights: tuple[int, ...] = MIXED) -> None:
+        self.weights = weights
         self.rnd = rnd
         self.most = most
         self.world = World(SMALL)
@@ -45,14 +51,16 @@ class Traffic:
         """Do one thing, and look."""
         chance = self.rnd.random()
         if chance < 0.12:
-            self._time()
-        elif chance < 0.20 and self.past:
-            self._again()
-        elif chance < 0.30:
-            self._list([self._ask() for _ in range(self.rnd.randint(2, 4))])
+            self.time()
+        elif chance < 0.20:
+            self.again()
         else:
-            self._list([self._ask()])
+            self.ask(self.rnd.randint(2, 4) if chance < 0.30 else 1)
         self.watch.look()
+
+    def ask(self, many: int = 1) -> None:
+        """Ask for one thing, or for several in one transaction."""
+        self._list([self._ask() for _ in range(many)])
 
     def run(self, steps: int) -> None:
         """Many steps."""
@@ -69,8 +77,9 @@ class Traffic:
             calls.append(Call(command, actor, command_id=f"c{self.ids}" if named else ""))
         atomic = len(calls) > 1 and self.rnd.random() < 0.3
         self.log.append(f"{'atomic ' if atomic else ''}{[(k.actor, k.command) for k in calls]}")
-        answers = self.world.engine.run(calls, atomic=atomic)
+        answers = self._run(calls, atomic)
         for call, answer in zip(calls, answers, strict=True):
+            self.watch.fenced(call.command, answer)
             if call.command_id:
                 self.past.append((call.command_id, call))
                 self.watch.answered(call.command_id, (call.actor, call.command), answer)
@@ -79,16 +88,26 @@ class Traffic:
                 if hasattr(lease, "fence"):
                     self.fences.append((lease.item, lease.actor, lease.fence))
 
-    def _again(self) -> None:
+    def _run(self, calls: list[Call], atomic: bool) -> list[Answer]:
+        try:
+            return self.world.engine.run(calls, atomic=atomic)
+        except FoldError as error:
+            raise Broken("decisions-fold", str(error)) from error
+
+    def again(self) -> None:
+        """Ask under a command id that was used before, mostly for the same."""
+        if not self.past:
+            return
         command_id, call = self.rnd.choice(self.past[-12:])
         if self.rnd.random() < 0.3:
             actor, command = self._ask()
             call = Call(command, actor, command_id=command_id)
         self.log.append(f"again {command_id} {call.actor} {call.command}")
-        answer = self.world.engine.run([call])[0]
+        answer = self._run([call], False)[0]
         self.watch.answered(command_id, (call.actor, call.command), answer)
 
-    def _time(self) -> None:
+    def time(self) -> None:
+        """Time goes by, often to just where a lease ends."""
         leased = [i.lease.expires_at for i in self.world.items() if i.lease is not None]
         duration = self.rnd.choice((1, 1_000_000, 30_000_000))
         if leased and self.rnd.random() < 0.6:
@@ -101,11 +120,20 @@ class Traffic:
 
     def _ask(self) -> Ask:
         ways = (
-            (16, self._create), (12, self._lease), (18, self._under_lease), (12, self._onward),
-            (9, self._depend), (4, self._undepend), (6, self._close), (3, self._triage),
-            (9, self._resolve), (4, self._edit), (3, self._ledger), (5, self._import),
-        )  # fmt: skip
-        return self.rnd.choices([w for _, w in ways], [n for n, _ in ways])[0]()
+            self._create,
+            self._lease,
+            self._under_lease,
+            self._onward,
+            self._depend,
+            self._undepend,
+            self._close,
+            self._triage,
+            self._resolve,
+            self._edit,
+            self._ledger,
+            self._import,
+        )
+        return self.rnd.choices(ways, self.weights)[0]()
 
     def _someone(self) -> str:
         return self.rnd.choice(EVERYBODY)

@@ -197,8 +197,7 @@ class World:
     def until(self, stage: str, *rows: RowSpec, **more: Any) -> str:
         """A new item, brought to a status by the plain way; returns its id."""
         if stage == "draft":
-            item = self.create(rule="nobody-wrote-it", **more) if rows else self._draft(**more)
-            return item
+            return self._draft(**more)
         if stage == "held":
             first = self.create()
             return self.create(*rows, depends_on=((first, "blocks"),), **more)
@@ -210,7 +209,7 @@ class World:
         return item
 
     def _draft(self, **more: Any) -> str:
-        answer = self.ok(HUMAN, c.CreateItem("draft", rule="nobody-wrote-it", **more))
+        answer = self.ok(HUMAN, c.CreateItem("draft", **{"rule": "unwritten", **more}))
         return next(r.stream for r in answer.events if r.stream.startswith("W-"))
 
     def step(self, item: str, to: str) -> None:

@@ -41,6 +41,7 @@ def picture(tx: ReadTx, after: int) -> dict[str, Any]:
         "stored": tx.stored(after, 10_000), "lanes": lanes,
         "ready": [tx.ready(lane, None, 100) for lane in lanes],
         "due": tx.due(tx.now(), 100), "before": tx.leased_before(1 << 40, 100),
+        "next": tx.next_expiry(),
         "dependents": [tx.dependents(item, 100) for item in items],
         "children": [tx.children(item, 100) for item in items],
         "awaited": tx.awaited([*items, "?a", "?b", "?c"]),

@@ -1,4 +1,4 @@
-"""The machine's own clocks, and the moments that a ledger's clock makes of any."""
+"""The machine's own clocks, and the moments that a ledger's clock makes of any (INV-24)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Verification finds what an attacker with the file changed, and says where."""
+"""Verification finds what an attacker with the file changed, and says where (INV-23)."""
 
 from __future__ import annotations
 
@@ -299,10 +299,19 @@ def test_an_empty_ledger_and_a_noted_nothing() -> None:
 
 def test_events_that_need_proof_are_counted(filled: SqliteStore) -> None:
     review = ReviewApproved("T06", "in-review", "approved", "h", "t", (), "fine", "")
-    append(filled, ("X-1", review), ("X-2", review))
-    append(filled, ("X-1", KillSwitchReleased("x")), assurance="token")
-    append(filled, ("X-2", review), assurance="signature+presence")
+    append(filled, ("X-1", review), ("X-2", review), ("X-1", KillSwitchReleased("x")))
     assert verify(filled, fold=fold).unproved == {"ReviewApproved": 2, "KillSwitchReleased": 1}
+
+
+@pytest.mark.parametrize("claimed", ["token", "signature", "signature+presence"])
+def test_a_proof_that_nothing_can_check_is_a_problem(filled: SqliteStore, claimed: str) -> None:
+    review = ReviewApproved("T06", "in-review", "approved", "h", "t", (), "fine", "")
+    append(filled, ("X-1", review), assurance=claimed)
+    report = verify(filled, fold=fold)
+    assert [(p.where, p.found) for p in report.problems if p.where == "assurance"] == [
+        ("assurance", claimed)
+    ]
+    assert report.unproved == {}
 
 
 def forge(attacker: apsw.Connection, recorded: Recorded) -> None:

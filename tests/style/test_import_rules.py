@@ -1,6 +1,7 @@
 """The import contracts hold on the tree, and each one breaks when its rule is broken.
 
 A copy of the package gets one bad import; the contract that should object must be the one that does.
+So no surface reaches a store past the operations (INV-17).
 """
 
 import os

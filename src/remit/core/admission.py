@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from typing import Final
 
 from remit.core import gates
@@ -55,14 +56,19 @@ class Assessment:
     checks: tuple[Check, ...]
 
 
+@lru_cache(maxsize=64)
+def _check(name: str, ok: bool, observed: str, required: str, evidence: str, reason: str) -> Check:
+    """A check; most items lead to the same few, so those are made once."""
+    return Check(name, Result.PASS if ok else Result.FAIL, observed, required, evidence, reason)
+
+
 def _gate_checks(draft: Draft, item: Item) -> list[tuple[str, Check]]:
     """Every plan gate with its check, in the order in which they are asked."""
     plan = item.plan
     found: list[tuple[str, Check]] = []
 
     def ask(gate: str, name: str, ok: bool, observed: str, required: str, evidence: str) -> None:
-        result = Result.PASS if ok else Result.FAIL
-        found.append((gate, Check(name, result, observed, required, evidence, "" if ok else gate)))
+        found.append((gate, _check(name, ok, observed, required, evidence, "" if ok else gate)))
 
     if item.source is not None:
         run = draft.get("import", item.source.import_id)
@@ -87,7 +93,8 @@ def _gate_checks(draft: Draft, item: Item) -> list[tuple[str, Check]]:
             ask(gates.VERIFICATION_PLAN, "verification-plan", False, "0", ">=1", "")
     else:
         count = str(len(plan.rows))
-        ask(gates.VERIFICATION_PLAN, "verification-plan", True, count, ">=1", plan.rows[0])
+        check = Check("verification-plan", Result.PASS, count, ">=1", plan.rows[0])
+        found.append((gates.VERIFICATION_PLAN, check))
         ask(gates.AMBIGUITY, "ambiguity", not plan.ambiguous, "", "clear", "")
     ask(gates.SCOPE, "scope", bool(plan.scope), str(len(plan.scope)), ">=1", "")
     return found
@@ -98,9 +105,9 @@ def assess(draft: Draft, item: Item) -> Assessment:
     asked = _gate_checks(draft, item)
     shut = next((gate for gate, check in asked if check.result is not Result.PASS), "")
     waiting = unmet_edges(item)
-    dependency = Check(
+    dependency = _check(
         "dependencies",
-        Result.FAIL if waiting else Result.PASS,
+        not waiting,
         str(len(waiting)),
         "0",
         waiting[0].via if waiting else "",

@@ -81,7 +81,7 @@ def stream_of(kind: str, entity: str) -> str:
 
 def entity_of(stream: str) -> str:
     """The id of the fact behind a stream."""
-    return stream.partition("/")[2] or stream
+    return stream.partition("/")[2] if "/" in stream else stream
 
 
 @event("ledger")

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from remit.core.admission import ADMISSION
 from remit.core.canonical import digest_of
 from remit.core.events import RowRegistered
-from remit.core.facts import Item, Rule
+from remit.core.facts import ImportRun, Item, Rule
 from remit.core.item_events import RowsAttached
 from remit.core.rows import Control, RowKind, RowSpec
 from remit.core.view import Draft
@@ -75,9 +75,15 @@ def rows_of_rule(rule: Rule) -> tuple[RowSpec, ...]:
 
 
 def attach_rule(draft: Draft, item: Item) -> bool:
-    """Give an item without rows those of its accepted rule; True where it did."""
+    """Give an item without rows those of its accepted rule; True where it did.
+
+    An item whose import is still open waits for its end, as it does for everything else.
+    """
     plan = item.plan
     if plan.rows or not plan.rule or not plan.requirements:
+        return False
+    run = draft.get("import", item.source.import_id) if item.source is not None else None
+    if isinstance(run, ImportRun) and run.open:
         return False
     rule = draft.get("rule", plan.rule)
     if not isinstance(rule, Rule) or not rule.accepted:

@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import Final
 
 from remit.core.admission import ADMISSION, dead_edge, decide_verdict
+from remit.core.deadlock import lineage
 from remit.core.dependencies import (
     MAX_CHAIN,
     Standing,
@@ -21,7 +22,7 @@ from remit.core.dependencies import (
     unresolved,
 )
 from remit.core.events import SettlementDeferred, SettlementFinished
-from remit.core.facts import DependencyKind, EdgeState, Item
+from remit.core.facts import DependencyKind, EdgeState, Item, Key
 from remit.core.item_events import (
     DependenciesSet,
     DependencyAdded,
@@ -73,7 +74,7 @@ def children_of(draft: Draft, parent: str) -> list[str]:
     names: dict[str, None] = {}
     for via in known_as:
         names.update(dict.fromkeys(draft.query("children?", via)))
-        names.update(_since(draft, via))
+        names.update(since(draft, via))
     _load_all(draft, names)
     return [n for n in names if _is_child(draft, n, known_as)]
 
@@ -91,7 +92,7 @@ def _has_children(draft: Draft, item: str) -> bool:
     return 0 < len(children_of(draft, item)) < MAX_CHILDREN
 
 
-def _since(draft: Draft, via: str, kind: str = "") -> dict[str, None]:
+def since(draft: Draft, via: str, kind: str = "") -> dict[str, None]:
     """Items that got an edge on this one in this transaction, in this very decision too.
 
     With ``kind`` all that got one of this kind, and perhaps others.
@@ -125,30 +126,12 @@ def judge(draft: Draft, kind: DependencyKind, target: str) -> tuple[str, EdgeSta
     return target, state_of(kind, standing_of(draft, last), has_children=children), last.id
 
 
-def descends(draft: Draft, name: str, ancestor: str) -> bool:
-    """Whether an item lies beneath another by parent edges; looks at ``MAX_LINEAGE`` items at most."""
-    seen: set[str] = {name}
-    queue = [name]
-    while queue and len(seen) <= MAX_LINEAGE:
-        item = draft.item(queue.pop())
-        for edge in item.dependencies if item is not None else ():
-            if edge.kind is not DependencyKind.PARENT:
-                continue
-            via = edge.via if edge.via[0] != "?" else draft.get("alias", edge.via[1:])
-            if via == ancestor:
-                return True
-            if isinstance(via, str) and via not in seen:
-                seen.add(via)
-                queue.append(via)
-    return False
-
-
 def is_inner(draft: Draft, item: str, kind: DependencyKind, target: str) -> bool:
     """Whether an edge stays within the item's own descendants."""
     return (
         kind is not DependencyKind.PARENT
         and not target.startswith("?")
-        and descends(draft, target, item)
+        and item in lineage(draft, target, MAX_LINEAGE)
     )
 
 
@@ -158,7 +141,7 @@ def _dependents(draft: Draft, via: str) -> list[str] | None:
     if len(answer) > FAN_OUT:
         return None
     names = dict.fromkeys(edge.dependent for edge in answer)
-    names.update(_since(draft, via))
+    names.update(since(draft, via))
     _load_all(draft, names)
     return list(names)
 
@@ -187,7 +170,7 @@ def tell(draft: Draft, name: str, via: str) -> None:
             event = DependencySettled(edge.target, edge.kind, state, last, inner, target)
             draft.emit("item", name, event, ADMISSION)
             if last != edge.via and edge.kind is DependencyKind.PARENT:
-                enclose(draft, last)
+                enclose(draft, last, name)
                 regroup_waiters(draft, last)
     regroup(draft, name)
     review(draft, name)
@@ -228,7 +211,7 @@ def regroup_waiters(draft: Draft, parent: str) -> None:
     """What is a child of this one has changed: whoever waits for all its children learns of it."""
     edges = draft.query("waiting?", f"{parent}|{DependencyKind.WAITS_FOR}|-")
     names = dict.fromkeys(edge.dependent for edge in edges)
-    names.update(_since(draft, parent, DependencyKind.WAITS_FOR))
+    names.update(since(draft, parent, DependencyKind.WAITS_FOR))
     _load_all(draft, names)
     for name in names:
         item = draft.item(name)
@@ -239,8 +222,12 @@ def regroup_waiters(draft: Draft, parent: str) -> None:
             review(draft, name)
 
 
-def enclose(draft: Draft, parent: str, *, left: bool = False) -> None:
-    """A child came: waits of its ancestors may be inner ones now; or it ``left``, and none are."""
+def enclose(draft: Draft, parent: str, child: str, *, left: bool = False) -> None:
+    """A child came: waits of its ancestors on it, or on what lies beneath it, are inner ones now.
+
+    Where it ``left``, their inner waits may be so no longer.
+    """
+    leaf = not left and not _any_child(draft, child)
     seen: set[str] = set()
     queue = [parent]
     while queue and len(seen) < MAX_LINEAGE:
@@ -250,8 +237,15 @@ def enclose(draft: Draft, parent: str, *, left: bool = False) -> None:
             continue
         seen.add(name)
         for via in dict.fromkeys(d.via for d in unmet_edges(item) if d.inner is left):
-            tell(draft, name, via)
+            if via == child or not (leaf or via[0] == "?"):
+                tell(draft, name, via)
         queue += [d.via for d in item.dependencies if d.kind is DependencyKind.PARENT]
+
+
+def _any_child(draft: Draft, name: str) -> bool:
+    """Whether anything lies beneath an item; of one that is new, only this transaction can tell."""
+    new = draft.view.facts.get(("item", name)) is None
+    return bool(since(draft, name)) if new else bool(children_of(draft, name))
 
 
 def review(draft: Draft, name: str) -> None:
@@ -303,16 +297,36 @@ def settle(draft: Draft) -> None:
         if before == after and not midway:
             continue
         told[name] = after
+        _ask_all(draft, name, queue)
         dependents = _dependents(draft, name)
         if dependents is None or len(draft.events) > BUDGET:
             deferred.append(name)
             continue
+        if item is not None and item.successor:
+            _need(draft, [("children?", dependent) for dependent in dependents])
         known = len(draft.events)
         for dependent in dependents:
             tell(draft, dependent, name)
         queue += dict.fromkeys(r.stream for r in draft.events[known:] if r.stream[:2] == "W-")
     if deferred:
         draft.emit("ledger", "ledger", SettlementDeferred(tuple(deferred)), ADMISSION)
+
+
+def _ask_all(draft: Draft, name: str, others: list[str]) -> None:
+    """Ask who waits on all that has news at once, instead of one a round."""
+    if ("dependents?", name) not in draft.view.queries:
+        news = [
+            n
+            for n in dict.fromkeys(others)
+            if standing_of(draft, _before(draft, n)) != standing_of(draft, draft.item(n))
+        ]
+        _need(draft, [("dependents?", n) for n in (name, *news)])
+
+
+def _need(draft: Draft, queries: list[Key]) -> None:
+    lacking = [key for key in queries if key not in draft.view.queries]
+    if lacking:
+        raise Missing(*lacking)
 
 
 def _told_midway(draft: Draft, name: str) -> bool:
@@ -362,6 +376,8 @@ def settle_more(draft: Draft, via: str) -> None:
         edges = draft.query("waiting?", f"{via}|{kind}|{wanted}")
         names = dict.fromkeys(edge.dependent for edge in edges)
         _load_all(draft, names)
+        if target is None:
+            _need(draft, [("children?", name) for name in names])
         for name in names:
             tell(draft, name, via)
         found += len(names)

@@ -182,6 +182,10 @@ class ReadTx(Protocol):
         """Leased items whose lease has run out, the longest overdue first."""
         ...
 
+    def next_expiry(self) -> int | None:
+        """When the first of all leases runs out, None where nothing is leased."""
+        ...
+
     def leased_before(self, fence: int, limit: int) -> list[str]:
         """Leased items whose fence is below this one (leases of an earlier epoch)."""
         ...

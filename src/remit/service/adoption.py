@@ -45,7 +45,7 @@ def adopt(
     if repeated and isinstance(repeated[0].event, EpochAdopted):
         known = repeated[0].event.epoch - 1
     command = c.AdoptEpoch(known, reason)
-    call = Call(command, caller.actor, caller.assurance, command_id)
+    call = Call(command, caller.actor, command_id)
     [answer] = operations.engine.run([call], adopting=True)
     if isinstance(answer, Refused):
         return answer

@@ -263,7 +263,6 @@ class Delivery:
         call = Call(
             command,
             VERIFIER,
-            "asserted",
             command_id,
             tuple(blob for _, blob in logs.values()),
             tuple((ref, hashlib.sha256(blob.data).hexdigest()) for ref, blob in logs.values()),

@@ -37,6 +37,7 @@ from remit.core.needs import needs
 from remit.core.refusals import Code, Refused
 from remit.core.view import View
 from remit.ports import Blob, Change, RemitError, Store, WriteTx
+from remit.service.kept import NEVER, NOTHING, Kept, keep
 from remit.service.loading import Loader
 
 MOST: Final = 1_000
@@ -62,7 +63,6 @@ class Call:
 
     command: Command
     actor: str
-    assurance: str = "asserted"
     command_id: str = ""
     blobs: tuple[Blob, ...] = ()
     plain: tuple[tuple[str, str], ...] = ()
@@ -95,6 +95,7 @@ class Engine:
 
     def __init__(self, store: Store) -> None:
         self.store = store
+        self._kept = NOTHING
 
     def run(
         self,
@@ -126,13 +127,14 @@ class Engine:
         self, calls: Sequence[Call], atomic: bool, urgent: bool, adopting: bool
     ) -> list[Answer]:
         with self.store.write(urgent=urgent, adopting=adopting) as tx:
-            batch = Batch(tx, calls)
+            batch = Batch(tx, calls, self._kept)
             answers = batch.decide_all(sweep=not urgent and not adopting)
             if atomic and any(isinstance(a, Refused) for a in answers):
                 answers = [a if isinstance(a, Refused) else ABORTED for a in answers]
                 batch = batch.only_asides()
             batch.store()
             unsettled = batch.unsettled
+        self._kept = batch.kept()
         if unsettled:
             self.settle()
         return answers
@@ -155,6 +157,9 @@ class Engine:
                 return
 
 
+ASSERTED: Final = "asserted"
+"""How well it is proved who asks: no more than said, until signatures can be checked."""
+
 ABORTED: Final = Refused(
     Code.ATOMIC_ABORTED,
     "not done: another element of the same atomic list was refused",
@@ -165,11 +170,14 @@ ABORTED: Final = Refused(
 class Batch:
     """The decisions of one transaction."""
 
-    def __init__(self, tx: WriteTx, calls: Sequence[Call]) -> None:
+    def __init__(self, tx: WriteTx, calls: Sequence[Call], kept: Kept = NOTHING) -> None:
         self.tx = tx
         self.calls = calls
         self.now = tx.now()
-        self.view = View(tx.small(), tx.head().seq)
+        seq = tx.head().seq
+        known = 0 < seq == kept.seq
+        self.view = View(kept.facts if known else tx.small(), seq)
+        self.quiet_until = kept.quiet_until if known else 0
         if LEDGER not in self.view.facts:
             self.view.facts[LEDGER] = None
         leases = sum(isinstance(call.command, GrantLease) for call in calls)
@@ -178,6 +186,10 @@ class Batch:
         self.blobs: list[Blob] = []
         self.asides: dict[Call, None] = {}
         self.late: set[str] = set()
+
+    def kept(self) -> Kept:
+        """What the next transaction of this process may start from."""
+        return NOTHING if self.adopted else keep(self.view, self.events, self.quiet_until)
 
     @property
     def unsettled(self) -> tuple[str, ...]:
@@ -213,7 +225,7 @@ class Batch:
         return Ask(
             self.now,
             call.actor,
-            call.assurance,
+            ASSERTED,
             call.command_id,
             call.digest(),
             call.conversation_ref,
@@ -230,10 +242,6 @@ class Batch:
             "use a new command id for a new command",
             {"command_id": call.command_id, "seq": events[0].seq},
         )
-
-    def _weigh(self, call: Call) -> Accepted | Refused:
-        """What a call would lead to, without taking it into the view."""
-        return self._decision(call.command, self._ask(call))
 
     def _one(self, call: Call, ask: Ask) -> Answer:
         answer = self.decide(call.command, ask)
@@ -292,18 +300,22 @@ class Batch:
         if self.unsettled:
             self.settle_one()
 
-    def sweep(self) -> int:
-        """Record leases that have run out; returns how many."""
+    def sweep(self) -> None:
+        """Record leases that have run out; whoever writes first notices all of them."""
+        if self.now < self.quiet_until:
+            return
         due = self.tx.due(self.now, SWEEP)
         ledger = self.view.facts[LEDGER]
         if isinstance(ledger, Ledger) and ledger.epoch:
             dead = self.tx.leased_before(ledger.epoch << EPOCH_SHIFT, SWEEP)
             due = list(dict.fromkeys((*due, *dead)))
-        if due:
-            self.loader.load([("actor", QUEUE), *(("item", item) for item in due)])
-            for item in due:
-                self.decide(ExpireLease(item), Ask(self.now, QUEUE))
-        return len(due)
+        if not due:
+            first = self.tx.next_expiry()
+            self.quiet_until = NEVER if first is None else first
+            return
+        self.loader.load([("actor", QUEUE), *(("item", item) for item in due)])
+        for item in due:
+            self.decide(ExpireLease(item), Ask(self.now, QUEUE))
 
     def settle_one(self) -> None:
         """One chunk of deferred news."""
@@ -314,13 +326,12 @@ class Batch:
     def only_asides(self) -> Batch:
         """A batch of the same transaction that holds what stands beside refused calls.
 
-        They are weighed again without the calls before them, which did not happen: what was late
-        only because of those is not.
+        They are weighed again without the calls before them, which did not happen.
         """
         fresh = Batch(self.tx, ())
         fresh._notice(sweep=True)
         for call in self.asides:
-            answer = fresh._weigh(call)
+            answer = fresh._decision(call.command, fresh._ask(call))
             if isinstance(answer, Refused):
                 for command in answer.aside:
                     fresh.beside(command, call)

@@ -22,7 +22,7 @@ from remit.core.backlog import ImportedRow, UnfitRow
 from remit.core.canonical import canonical
 from remit.core.commands import Command
 from remit.core.decide.imports import EDITABLE
-from remit.core.events import RowQuarantined
+from remit.core.events import Recorded, RowQuarantined
 from remit.core.facts import ImportRun, Item, Rule
 from remit.core.refusals import Code, Refused
 from remit.ports import Blob, ReadTx
@@ -106,7 +106,8 @@ class Import:
 
     def _note(self, run: str) -> None:
         """What an import of this content quarantined before: such rows are on the ledger once."""
-        after, events = 0, []
+        after = 0
+        events: list[Recorded] = []
         while run and (after == 0 or events):
             with self.operations.store.read() as tx:
                 events = tx.stream(run, after, CHUNK)
@@ -163,7 +164,7 @@ class Import:
         caller = self.operations.caller
         if isinstance(row, UnfitRow):
             command: Command = c.QuarantineRow(self.run_id, row.row, row.id, row.code, row.reason)
-            return Call(command, caller.actor, caller.assurance)
+            return Call(command, caller.actor)
         ref, blob = blob_of(canonical({"body": row.body, "title": row.title}))
         command = c.ImportItem(
             self.run_id,
@@ -186,7 +187,7 @@ class Import:
             self.rule,
         )
         blobs: tuple[Blob, ...] = (blob,)
-        return Call(command, caller.actor, caller.assurance, blobs=blobs)
+        return Call(command, caller.actor, blobs=blobs)
 
     def _take(self, rows: Sequence[ImportedRow | UnfitRow], calls: Sequence[Call]) -> None:
         """Run a chunk; rows that the core refuses are quarantined in a second, small list."""

@@ -36,7 +36,6 @@ CHUNK: Final = 1_000
 LIMIT: Final = 100
 """How many problems are named before verification stops looking."""
 
-PROVED: Final = ("signature", "signature+presence")
 NEEDS_PROOF: Final = frozenset(
     ("ReviewApproved", "ItemReopened", "VerificationRecorded", "KillSwitchReleased", "RuleAccepted")
 )
@@ -128,7 +127,9 @@ class _Walk:
         self.tree.append(event.digest)
         if self.noted is not None and self.tree.size == self.noted[0]:
             self._compare_root(event.seq)
-        if event.type in NEEDS_PROOF and event.assurance not in PROVED:
+        if event.assurance != "asserted":
+            self.problem(event.seq, "assurance", event.assurance, "asserted: nothing proves more")
+        elif event.type in NEEDS_PROOF:
             self.unproved[event.type] += 1
         try:
             recorded = self.store.codec.recorded(event)

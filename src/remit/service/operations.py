@@ -21,6 +21,7 @@ from remit.core.item_events import CompletionReported, LeaseGranted, LeaseRenewe
 from remit.core.refusals import Code, Refused
 from remit.ports import Store
 from remit.service.engine import ABORTED, Answer, Call, Done, Engine
+from remit.service.fitting import in_one_line, misfit, unfit_name
 from remit.service.texts import Prepared
 
 C = TypeVar("C", bound=Command)
@@ -31,12 +32,19 @@ DIGEST: Final = 64
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who acts, and how well that is proved. A name alone is a label: ``asserted``."""
+    """Who acts. A name is a label, and nothing in this version proves more: ``asserted``."""
 
     actor: str
-    assurance: str = "asserted"
     conversation_ref: str = ""
     trace_context: str = ""
+
+    def misnamed(self) -> Refused | None:
+        """``BAD_INPUT`` where one of these cannot be kept as it is."""
+        for name in ("actor", "conversation_ref", "trace_context"):
+            refused = unfit_name(name, getattr(self, name))
+            if refused is not None:
+                return refused
+        return None
 
 
 class Operations:
@@ -95,7 +103,14 @@ class Operations:
         calls: list[Call] = []
         unsound: dict[int, Refused] = {}
         caller = self.caller
+        wrong = caller.misnamed()
         for i, command in enumerate(commands):
+            if not isinstance(command, Command):
+                raise TypeError(f"expected a command, found {type(command).__name__}")
+            refused = wrong or unfit_name("command id", ids[i]) or misfit(command)
+            if refused is not None:
+                unsound[i] = refused
+                continue
             prepared = Prepared(command)
             if prepared.refused is not None:
                 unsound[i] = prepared.refused
@@ -104,7 +119,6 @@ class Operations:
                 Call(
                     prepared.command,
                     caller.actor,
-                    caller.assurance,
                     ids[i],
                     tuple(prepared.blobs),
                     tuple(prepared.plain),
@@ -115,7 +129,8 @@ class Operations:
         if atomic and unsound:
             return [unsound.get(i, ABORTED) for i in range(len(commands))]
         answers = iter(self.engine.run(calls, atomic=atomic, urgent=urgent) if calls else ())
-        return [unsound[i] if i in unsound else next(answers) for i in range(len(commands))]
+        found = [unsound[i] if i in unsound else next(answers) for i in range(len(commands))]
+        return [in_one_line(a) if isinstance(a, Refused) else a for a in found]
 
     def _many(self, commands: Any, kind: type[Command], **how: Any) -> Any:
         found = [commands] if isinstance(commands, Command) else list(commands)

@@ -25,7 +25,7 @@ from remit.core.events import ImportClosed, ImportStarted, RequirementDrafted, R
 from remit.core.facts import DependencyKind, EdgeState, ImportRun, Item, Rule
 from remit.core.ids import is_alias
 from remit.core.refusals import Code, Refused
-from remit.core.settlement import enclose, is_inner, judge, regroup, resolve_alias, review
+from remit.core.settlement import is_inner, judge, regroup, resolve_alias, review
 from remit.core.status import Outcome, Status
 from remit.core.triage import TriageKind, put_aside
 from remit.core.view import Draft
@@ -98,8 +98,7 @@ def _import(draft: Draft, cmd: c.ImportItem) -> Refused | None:
         cmd.notices,
     )
     draft.open("item", item_id, event)
-    if resolve_alias(draft, cmd.alias):
-        enclose(draft, item_id)
+    resolve_alias(draft, cmd.alias)
     cycle = cmd.cycle
     if not cycle and cmd.edges and _foreign_waiters(draft, cmd):
         cycle = _own_cycle(draft, item_id)

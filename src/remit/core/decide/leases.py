@@ -343,6 +343,13 @@ def _late(draft: Draft, cmd: c.RecordLateReport) -> Refused | None:
     item = find(draft, cmd.item)
     if isinstance(item, Refused):
         return item
+    if draft.ask.actor not in item.holders:
+        return Refused(
+            Code.LEASE_OF_ANOTHER,
+            f"cannot record a late report on {item.id} as {draft.ask.actor}: it never held a lease",
+            "leave a note instead: 'remit note'",
+            {"item": item.id},
+        )
     event = e.LateReportRecorded(
         cmd.fence,
         cmd.phase,

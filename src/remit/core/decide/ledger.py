@@ -6,6 +6,7 @@ somebody or erase a blob. The first human is named at the ledger's birth.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any, Final
@@ -30,6 +31,8 @@ SERVICES: Final = (ADMISSION, QUEUE, VERIFIER)
 
 FORMAT: Final = 1
 """Version of the event format that this code writes."""
+
+_DIGEST: Final = re.compile(r"[0-9a-f]{64}\Z")
 
 MAX_REASON: Final = 4_000
 
@@ -219,6 +222,8 @@ def _redact(draft: Draft, cmd: c.RedactBlob) -> Refused | None:
         return refused
     if not cmd.reason.strip():
         return bad("reason", cmd.reason, "why it is erased")
+    if not _DIGEST.match(cmd.digest):
+        return bad("digest", cmd.digest, "64 hexadecimal digits in lower case")
     if draft.get("redaction", cmd.digest) is None:
         draft.emit("redaction", cmd.digest, e.BlobRedacted(cmd.digest, cmd.reason[:MAX_REASON]))
     return None

@@ -26,6 +26,7 @@ from remit.core.settlement import (
     regroup_waiters,
     review,
     settle_more,
+    since,
     tell,
 )
 from remit.core.status import Status
@@ -63,7 +64,7 @@ def add_edge(draft: Draft, item: str, target: str, kind: str) -> Refused | None:
 
 def adopt(draft: Draft, child: str, parent: str, *, left: bool = False) -> None:
     """Bring up to date what a child that came, or ``left``, changes around its parent."""
-    enclose(draft, parent, left=left)
+    enclose(draft, parent, child, left=left)
     regroup_waiters(draft, parent)
     tell(draft, child, parent)
 
@@ -102,7 +103,12 @@ def _new_waits(draft: Draft, item: str, via: str, kind: DependencyKind) -> list[
 def closes(
     draft: Draft, waits: list[Wait], item: str, via: str, kind: DependencyKind
 ) -> Refused | None:
-    """Refuse an edge with the shortest cycle that one of its waits would close."""
+    """Refuse an edge with the shortest cycle that one of its waits would close.
+
+    Nothing leads to a new item that nobody waits for, so its own waits are not looked into.
+    """
+    if draft.view.facts.get(("item", item)) is None and not since(draft, item):
+        waits = [wait for wait in waits if wait.item != item or wait.needs[0] == item]
     child, within = "", frozenset[str]()
     if kind is DependencyKind.PARENT:
         child, within = item, frozenset(lineage(draft, via) | {via})

@@ -7,6 +7,7 @@ functions that look into them, never by this module.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from remit.core.facts import COUNTS, Goal, Item, Lane, Requirement, Row, Triage
@@ -134,16 +135,21 @@ def total(tx: ReadTx, statuses: Iterable[str]) -> int:
 
 
 def list_items(tx: ReadTx, query: ItemQuery) -> dict[str, Any]:
-    """``list`` and ``search``: items by status and text, with ``total`` and ``truncated``."""
-    limit = query.limit
-    ids = tx.items(query)
-    statuses = query.statuses or tuple(name for _, name in COUNTS)
-    plain = not (query.text or query.gate or query.hold or query.after)
-    number = total(tx, statuses) if plain else len(ids)
+    """``list`` and ``search``: items by status and text, with ``total`` and ``truncated``.
+
+    Without a filter the total is a count that the ledger keeps; with one, all that match are found
+    (a search by text looks at no more items than the store's bound).
+    """
+    if query.text or query.gate or query.hold or query.after:
+        found = tx.items(replace(query, limit=0))
+        number, ids = len(found), found[: query.limit or None]
+    else:
+        statuses = query.statuses or tuple(name for _, name in COUNTS)
+        number, ids = total(tx, statuses), tx.items(query)
     return {
         "items": summaries(tx, load_items(tx, ids)),
         "total": number,
-        "truncated": number > len(ids) or (not plain and 0 < limit <= len(ids)),
+        "truncated": number > len(ids),
     }
 
 
@@ -151,7 +157,7 @@ def ready(tx: ReadTx, limit: int) -> dict[str, Any]:
     """``ready``: items in the order in which leases would be given."""
     number = total(tx, [Status.READY])
     wanted = limit or max(number, 1)
-    lanes = _lanes(tx, min(wanted, LANES) if limit else LANES)
+    lanes = _lanes(tx, min(wanted, LANES) if limit else wanted)
     heads = {str(lane.id): tx.ready(lane.id, None, wanted) for lane in lanes}
     ids = merge(heads, lanes, wanted)
     return {

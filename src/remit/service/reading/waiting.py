@@ -58,6 +58,8 @@ def blocked(tx: ReadTx, limit: int, after: int = 0) -> dict[str, Any]:
     ids = tx.items(ItemQuery(statuses=WAITING, limit=limit, after=after))
     items = load_items(tx, ids)
     number = total(tx, WAITING)
+    if after:
+        number = len(tx.items(ItemQuery(statuses=WAITING, limit=0, after=after)))
     found = []
     for item, shown in zip(items, summaries(tx, items), strict=True):
         waits = [rendering.dependency(d) for d in item.dependencies if d.state.value != "met"]

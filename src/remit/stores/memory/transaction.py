@@ -86,6 +86,12 @@ class MemoryRead:
             return []
         return sorted({e.via for e in found.dependencies if e.state is EdgeState.UNMET})
 
+    def next_expiry(self) -> int | None:
+        """When the first of all leases runs out, None where nothing is leased."""
+        leased = self._leased(lambda lease: (lease.expires_at, lease.item), 1 << 62, 1)
+        item = self._state.facts.get("item", {}).get(leased[0]) if leased else None
+        return item.lease.expires_at if isinstance(item, Item) and item.lease else None
+
     def due(self, now: int, limit: int) -> list[str]:
         """Leased items whose lease has run out."""
         return self._leased(lambda lease: (lease.expires_at, lease.item), now + 1, limit)

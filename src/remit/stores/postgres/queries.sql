@@ -222,6 +222,11 @@ SELECT asked.id, e.via FROM unnest(%s::text[]) AS asked(id)
 SELECT id FROM remit.item_rows
  WHERE ledger_id = %s AND lease_expires_at <= %s ORDER BY lease_expires_at, id LIMIT %s;
 
+-- name: next_expiry
+SELECT lease_expires_at FROM remit.item_rows
+ WHERE ledger_id = %s AND lease_expires_at IS NOT NULL
+ ORDER BY lease_expires_at LIMIT 1;
+
 -- name: leased_before
 SELECT id FROM remit.item_rows
  WHERE ledger_id = %s AND lease_fence < %s ORDER BY lease_fence LIMIT %s;

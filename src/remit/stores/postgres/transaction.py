@@ -41,7 +41,7 @@ _SQL: Final = {
     name: q(name)
     for name in (
         "wall", "small", "load", "ready", "dependents", "awaited", "waiting", "unmet_of", "children",
-        "lanes", "due", "leased_before", "gated_forward", "find_items", "find_aliases",
+        "lanes", "due", "next_expiry", "leased_before", "gated_forward", "find_items", "find_aliases",
         "find_triage", "find_facts", "name_facts", "triage", "triage_open", "stream", "events",
         "at_seq", "commands", "blobs", "stored_blobs",
     )
@@ -141,6 +141,11 @@ class PostgresRead:
     def due(self, now: int, limit: int) -> list[str]:
         """Leased items whose lease has run out."""
         return self._ids("due", now, limit)
+
+    def next_expiry(self) -> int | None:
+        """When the first of all leases runs out, None where nothing is leased."""
+        rows = self._run(_SQL["next_expiry"], (self._ledger_id,))
+        return rows[0][0] if rows else None
 
     def leased_before(self, fence: int, limit: int) -> list[str]:
         """Leased items whose fence is below this one."""

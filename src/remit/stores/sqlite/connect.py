@@ -156,9 +156,15 @@ def create(path: Path, ledger_id: str, readings: Readings, mounts: str) -> None:
 
 
 def sweep(temporary: Path) -> None:
-    """Remove an unfinished database and what SQLite put beside it."""
+    """Remove an unfinished database and what SQLite put beside it.
+
+    What is not there is not removed: a disk that cannot be written would complain of the attempt,
+    and that would hide why nothing was made.
+    """
     for ending in ("", *place.SIDECARS):
-        Path(f"{temporary}{ending}").unlink(missing_ok=True)
+        left = Path(f"{temporary}{ending}")
+        if os.path.lexists(left):
+            left.unlink(missing_ok=True)
 
 
 def migrate(connection: apsw.Connection) -> None:

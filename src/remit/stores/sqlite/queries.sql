@@ -147,6 +147,11 @@ SELECT id FROM lane_rows WHERE ledger_id = ? AND ready > 0 ORDER BY passed, id L
 SELECT DISTINCT via FROM edge_rows
  WHERE ledger_id = ? AND dependent = ? AND state = 'unmet' ORDER BY via;
 
+-- name: next_expiry
+SELECT lease_expires_at FROM item_rows
+ WHERE ledger_id = ? AND lease_expires_at IS NOT NULL
+ ORDER BY lease_expires_at LIMIT 1;
+
 -- name: due
 SELECT id FROM item_rows
  WHERE ledger_id = ? AND lease_expires_at <= ? ORDER BY lease_expires_at, id LIMIT ?;

@@ -53,7 +53,7 @@ _SQL: Final = {
     name: q(name)
     for name in (
         "state", "small", "load_fact", "load_facts", "ready", "dependents", "awaited", "waiting", "unmet_of", "children", "lanes",
-        "due", "leased_before", "gated", "find_items", "find_aliases", "find_triage", "find_facts",
+        "due", "next_expiry", "leased_before", "gated", "find_items", "find_aliases", "find_triage", "find_facts",
         "name_facts", "triage", "triage_open", "stream", "events", "event", "command", "blob",
         "append", "put_blob", "erase_blob", "keep_clock", "stored_blobs", "stream_version",
     )
@@ -167,6 +167,11 @@ class SqliteRead:
     def due(self, now: int, limit: int) -> list[str]:
         """Leased items whose lease has run out."""
         return self._ids("due", now, limit)
+
+    def next_expiry(self) -> int | None:
+        """When the first of all leases runs out, None where nothing is leased."""
+        row = next(iter(self._run(_SQL["next_expiry"], (self._ledger_id,))), None)
+        return None if row is None else row[0]
 
     def leased_before(self, fence: int, limit: int) -> list[str]:
         """Leased items whose fence is below this one."""

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -96,6 +97,29 @@ def write_out(data: bytes) -> None:
         buffer.write(data)
         buffer.flush()
     stream.flush()
+
+
+@contextmanager
+def telling(command_id: str = "") -> Iterator[None]:
+    """The time in which an answer is written: where that fails, the command itself is done.
+
+    Raises ``Stop`` with what to do then; a reader that went away is left to the caller.
+    """
+    try:
+        yield
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        quiet_pipe()
+        again = f"repeat it with --command-id {command_id}" if command_id else "repeat it"
+        raise stop(
+            Code.UNEXPECTED,
+            f"cannot write the answer to standard output: {error.strerror}",
+            f"what was asked is done; to see the answer, {again}",
+            command_id=command_id,
+        ) from error
 
 
 def flush_out() -> None:

@@ -47,6 +47,10 @@ def run(arguments: Sequence[str]) -> int:
     """Run one command of the full command line, and return its exit status."""
     try:
         status = app(args=list(arguments), prog_name="remit", standalone_mode=False)
+    except SystemExit as left:  # the framework's answer to a pipe that nobody reads
+        if isinstance(left.__context__, BrokenPipeError):
+            raise BrokenPipeError from left
+        raise
     except typer.Abort:
         raise KeyboardInterrupt from None
     except Exception as error:
@@ -55,7 +59,7 @@ def run(arguments: Sequence[str]) -> int:
         context = getattr(error, "ctx", None)
         path = context.command_path if context is not None else "remit"
         message = _said(error)
-        if type(error).__name__ == "NoArgsIsHelpError":
+        if type(error).__name__ == "NoArgsIsHelpError" and "--json" not in arguments:
             print(message)
             return 2
         raise stop(Code.BAD_INPUT, message.strip().rstrip("."), f"see '{path} --help'") from error

@@ -6,7 +6,7 @@ somebody says so: ``verify`` runs what was registered before the work began, in 
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -19,9 +19,11 @@ from remit.surfaces.cli.declare import LOOK, WORK, writes
 from remit.surfaces.cli.groups import app, triage
 from remit.surfaces.cli.planning import Exact, Why, after, said
 from remit.surfaces.cli.progress import shown
-from remit.surfaces.cli.screen import Screen
 from remit.surfaces.cli.session import Session, accepted
 from remit.surfaces.cli.working import Repository
+
+if TYPE_CHECKING:  # it loads the tables, which --json does without
+    from remit.surfaces.cli.screen import Screen
 
 
 @writes(

@@ -17,7 +17,7 @@ import typer
 from remit import __version__
 from remit.core.refusals import Code
 from remit.ports import OutcomeUnknown, RemitError
-from remit.surfaces.cli.answers import Answer, print_data, stop
+from remit.surfaces.cli.answers import Answer, Stop, print_data, stop, telling
 from remit.surfaces.cli.session import Options, Session
 
 GLOBAL: Final = "Global options"
@@ -200,12 +200,20 @@ def carry_out(run: Run, session: Session, given: dict[str, Any]) -> int:
     """Run a command, print its answer, and return the exit status."""
     try:
         answer = run(session, **given)
+    except KeyboardInterrupt:
+        raise _interrupted(session.used_command_id) from None
     except RemitError as trouble:
         raise _repeatable(trouble, session) from trouble
     finally:
         session.close()
     if answer.printed:
         return answer.exit_status
+    with telling(session.used_command_id):
+        _tell(answer, session)
+    return answer.exit_status
+
+
+def _tell(answer: Answer, session: Session) -> None:
     if session.options.json:
         print_data(answer.data)
     else:
@@ -216,7 +224,11 @@ def carry_out(run: Run, session: Session, given: dict[str, Any]) -> int:
             screen.lines(essence(answer.data))
         elif answer.show is not None:
             answer.show(screen, answer.data)
-    return answer.exit_status
+
+
+def _interrupted(used: str) -> Stop:
+    again = f"; repeat with --command-id {used} to carry on" if used else ""
+    return stop(Code.INTERRUPTED, "interrupted", f"what was committed stays{again}")
 
 
 def _repeatable(trouble: RemitError, session: Session) -> RemitError:

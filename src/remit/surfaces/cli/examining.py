@@ -121,11 +121,16 @@ def _git(session: Session, named: Path | None) -> list[Check]:
         return [check("git", "BLOCKED", stopped.refused.message, stopped.refused.hint)]
     except RemitError as trouble:
         return [check("git", "BLOCKED", trouble.message, trouble.hint)]
+    from remit.wiring import git_version
+
+    version = git_version(at.cwd)
+    if isinstance(version, RepositoryRefusal):
+        return [check("git", "FAIL", version.message, version.hint)]
     before = delivery.repository.last_observed_main()
     if isinstance(before, RepositoryRefusal):
         return [check("git", "FAIL", before.message, before.hint)]
     last = f"main last observed at {before}" if before else "main never observed yet"
-    found = [check("git", "PASS", f"the repository can be read; {last}")]
+    found = [check("git", "PASS", f"{version}; the repository can be read; {last}")]
     seen = delivery.repository.observe_main()
     if isinstance(seen, RepositoryRefusal):
         found.append(check("remote", "FAIL", seen.message, seen.hint))

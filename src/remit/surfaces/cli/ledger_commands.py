@@ -7,7 +7,7 @@ a file; a copy takes no writes until a human adopts it.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -18,8 +18,10 @@ from remit.surfaces.cli.declare import OPERATE, stands, writes
 from remit.surfaces.cli.groups import ledger
 from remit.surfaces.cli.planning import event_of
 from remit.surfaces.cli.progress import shown
-from remit.surfaces.cli.screen import Screen
 from remit.surfaces.cli.session import Session, accepted
+
+if TYPE_CHECKING:  # it loads the tables, which --json does without
+    from remit.surfaces.cli.screen import Screen
 
 
 def _verified(screen: Screen, data: Any) -> None:

@@ -71,11 +71,11 @@ def blocked(session: Session, after: After = "", limit: Limit = reads.LIMIT) -> 
 @read(app, "search", LOOK, "remit search parser", "remit search 'time zone' --status ready")
 def search(
     session: Session,
-    text: Annotated[str, typer.Argument(metavar="TEXT", help="What the title holds.")],
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="What to look for.")],
     status: Statuses = None,
     limit: Limit = reads.LIMIT,
 ) -> Answer:
-    """Find items whose title holds a text, in any case of letters."""
+    """Find items whose id, work id, title or body holds a text, in any case of letters."""
     found = reads.search(session, text=text, status=tuple(status or ()), limit=limit)
     return replace(found, show=showing.items)
 

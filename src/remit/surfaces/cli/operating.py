@@ -6,7 +6,7 @@ Most of them need a human; the core says so, whoever calls.
 from __future__ import annotations
 
 from dataclasses import fields
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -23,8 +23,10 @@ from remit.surfaces.cli.declare import OPERATE, reads, writes
 from remit.surfaces.cli.groups import actor, kill_switch, policy, rule
 from remit.surfaces.cli.planning import Why, event_of
 from remit.surfaces.cli.progress import shown
-from remit.surfaces.cli.screen import Screen, screen_of
 from remit.surfaces.cli.session import Session, accepted
+
+if TYPE_CHECKING:  # it loads the tables, which --json does without
+    from remit.surfaces.cli.screen import Screen
 
 ActorName = Annotated[str, typer.Argument(metavar="NAME", help="The actor's name.")]
 RuleName = Annotated[str, typer.Argument(metavar="NAME", help="The rule's name, such as default.")]
@@ -110,6 +112,8 @@ def rule_accept(
     if found is None:
         raise _unknown(name)
     if not session.options.json and not session.options.quiet:
+        from remit.surfaces.cli.screen import screen_of
+
         showing.rule(screen_of(session.options), {"rule": found})
     command = c.AcceptRule(name, digest or found["digest"], reason)
     done = accepted(session.operations.run(command, command_id=session.command_id))
@@ -165,12 +169,18 @@ def _figures(present: Policy, texts: list[str]) -> dict[str, Any]:
         if isinstance(getattr(present, name), bool):
             answers = {"true": True, "yes": True, "false": False, "no": False}
             if value not in answers:
-                raise stop(Code.BAD_INPUT, f"{name} is {value!r}, expected true or false", "")
+                raise stop(
+                    Code.BAD_INPUT,
+                    f"{name} is {value!r}, expected true or false",
+                    "write NAME=VALUE",
+                )
             found[name] = answers[value]
         elif value.isascii() and value.isdigit() and len(value) < 17:
             found[name] = int(value)
         else:
-            raise stop(Code.BAD_INPUT, f"{name} is {value!r}, expected a whole number", "")
+            raise stop(
+                Code.BAD_INPUT, f"{name} is {value!r}, expected a whole number", "write NAME=VALUE"
+            )
     return found
 
 

@@ -7,7 +7,7 @@ data: it is bounded by the core and never interpreted.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -22,8 +22,10 @@ from remit.surfaces.cli import rules
 from remit.surfaces.cli.answers import Answer, stop
 from remit.surfaces.cli.declare import PLAN, writes
 from remit.surfaces.cli.groups import app, dep
-from remit.surfaces.cli.screen import Screen
 from remit.surfaces.cli.session import Session, accepted
+
+if TYPE_CHECKING:  # it loads the tables, which --json does without
+    from remit.surfaces.cli.screen import Screen
 
 Exact = Annotated[str, typer.Argument(metavar="ID", help="An item: its id or its whole work id.")]
 Why = Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why; kept on the ledger.")]

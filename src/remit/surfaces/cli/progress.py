@@ -23,16 +23,23 @@ def shown(session: Session) -> Iterator[Report]:
         yield lambda _what, _done, _total: None
         return
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TaskID,
+        TextColumn,
+        TimeElapsedColumn,
+    )
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     console = Console(file=sys.stderr, no_color=session.options.no_color or None)
     with Progress(*columns, TimeElapsedColumn(), console=console, transient=True) as bars:
-        tasks: dict[str, int] = {}
+        tasks: dict[str, TaskID] = {}
 
         def report(what: str, done: int, total: int) -> None:
             if what not in tasks:
-                tasks[what] = int(bars.add_task(what, total=total or None))
-            bars.update(bars.task_ids[list(tasks).index(what)], completed=done, total=total or None)
+                tasks[what] = bars.add_task(what, total=total or None)
+            bars.update(tasks[what], completed=done, total=total or None)
 
         yield report

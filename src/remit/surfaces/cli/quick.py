@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from remit.surfaces.cli import reads
-from remit.surfaces.cli.answers import Answer, print_data
+from remit.surfaces.cli.answers import Answer, print_data, telling
 from remit.surfaces.cli.session import Options, Session
 
 
@@ -122,5 +122,6 @@ def _sorted(read: Read, given: list[tuple[str, str, Any]]) -> tuple[Options, dic
 def run(read: Read, session: Session, arguments: dict[str, Any]) -> int:
     """Answer a read."""
     answer = read.run(session, **arguments)
-    print_data(answer.data)
+    with telling():
+        print_data(answer.data)
     return answer.exit_status

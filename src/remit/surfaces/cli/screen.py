@@ -17,13 +17,19 @@ from rich.table import Table
 from rich.text import Text
 
 from remit.surfaces.cli.session import Options
-from remit.surfaces.cli.visible import visible
+from remit.surfaces.cli.visible import plain, visible
 
 PIPED_WIDTH: Final = 1_000
 """Columns of a pipe: nothing that a list shows is cut there."""
 
 CELL: Final = 200
 """Most characters of one cell."""
+
+COLUMN: Final = 30
+"""Columns of a terminal that any cell but the last may keep for itself."""
+
+NARROWEST: Final = 12
+"""Columns that the last cell has at least."""
 
 TEXT: Final = 8_000
 """Most characters of a body."""
@@ -55,6 +61,7 @@ class Screen:
         self.console = Console(
             file=sys.stdout,
             width=None if tty else PIPED_WIDTH,
+            force_terminal=tty,
             no_color=True if colour is False else None,
             highlight=False,
             markup=False,
@@ -86,13 +93,23 @@ class Screen:
         print(visible(text, lines=True), end="" if text.endswith("\n") else "\n")
 
     def table(self, headers: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-        """Rows in columns; the last column gives way first where the terminal is narrow."""
+        """Rows in columns; the last column gives way where the terminal is narrow."""
+        cells = [[_cell(value) for value in row] for row in rows]
         table = Table(box=None, pad_edge=False, header_style="bold", show_edge=False)
+        widths = [
+            min(max((row[n].cell_len for row in cells), default=0), COLUMN)
+            for n in range(len(headers))
+        ]
+        widths = [max(width, len(header)) for width, header in zip(widths, headers, strict=True)]
+        left = self.console.width - sum(widths[:-1]) - 2 * (len(headers) - 1)
         for number, header in enumerate(headers):
             last = number == len(headers) - 1
-            table.add_column(header, no_wrap=True, overflow="ellipsis", ratio=1 if last else None)
-        for row in rows:
-            table.add_row(*(_cell(value) for value in row))
+            wide = max(left, NARROWEST) if last else widths[number]
+            table.add_column(
+                header, no_wrap=True, overflow="ellipsis", width=wide if self.tty else None
+            )
+        for row in cells:
+            table.add_row(*row)
         if self.tty:
             self.console.print(table)
             return
@@ -117,17 +134,6 @@ def screen_of(options: Options) -> Screen:
 def _cell(value: Any) -> Text:
     shown = visible(plain(value), CELL)
     return Text(shown, style=STYLES.get(shown, ""))
-
-
-def plain(value: Any) -> str:
-    """A value as people write it."""
-    if value is None:
-        return "-"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, list | tuple):
-        return ", ".join(plain(part) for part in value) or "-"
-    return str(value)
 
 
 def essence(data: Mapping[str, Any]) -> list[str]:

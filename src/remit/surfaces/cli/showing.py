@@ -8,9 +8,12 @@ what to do next.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from remit.surfaces.cli.screen import Screen, plain
+from remit.surfaces.cli.visible import plain
+
+if TYPE_CHECKING:
+    from remit.surfaces.cli.screen import Screen
 
 Data = Mapping[str, Any]
 
@@ -55,6 +58,12 @@ def blocked(screen: Screen, data: Data) -> None:
     """What waits, what stops it and how to open that."""
     if not data["items"]:
         screen.line("nothing is blocked")
+        return
+    if screen.tty:
+        for i in data["items"]:
+            screen.line(f"{_name(i)}  {i['status']}, {i['blocked_by']}: {i['title']}")
+            screen.line(f"    {i['how_to_open']}", "dim")
+        _more(screen, data, len(data["items"]))
         return
     rows = [
         (_name(i), i["status"], i["blocked_by"], i["how_to_open"], i["title"])

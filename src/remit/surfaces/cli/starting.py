@@ -5,10 +5,10 @@ What they need beyond the ledger is imported only when they run.
 
 from __future__ import annotations
 
-import importlib
+import os
 from collections import Counter
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -20,9 +20,11 @@ from remit.surfaces.cli.config import NAME, TEMPLATE
 from remit.surfaces.cli.declare import OPERATE, START, stands, writes
 from remit.surfaces.cli.groups import app
 from remit.surfaces.cli.progress import shown
-from remit.surfaces.cli.screen import Screen
 from remit.surfaces.cli.session import Session
 from remit.surfaces.cli.working import Repository
+
+if TYPE_CHECKING:  # it loads the tables, which --json does without
+    from remit.surfaces.cli.screen import Screen
 
 EXAMPLES: Final = 3
 """Quarantined rows of each code that people are shown."""
@@ -51,7 +53,7 @@ def init(
     from remit.wiring import create_ledger, path_of, url_of
 
     at = finding.place()
-    named = session.options.ledger
+    named = session.options.ledger or os.environ.get("REMIT_LEDGER", "")
     path = path_of(named).absolute() if named else finding.new_ledger(at)
     _free(path, at, named)
     first = human or session.actor
@@ -243,7 +245,8 @@ def demo(
     clean: Annotated[bool, typer.Option("--clean", help="Remove everything in the end.")] = False,
 ) -> Answer:
     """Play the whole lifecycle on real git repositories, offline."""
-    run = importlib.import_module("remit.demo.main").run
+    from remit.demo.main import run
+
     options = session.options
     status = run(keep=keep, as_json=options.json, quiet=options.quiet, clean=clean)
     return Answer({}, None, int(status), printed=True)
@@ -258,6 +261,7 @@ def bench(
     ] = None,
 ) -> Answer:
     """Measure this machine: durable throughput, beside what else is installed."""
-    run = importlib.import_module("remit.bench.main").run
+    from remit.bench.main import run
+
     status = run(quick=quick, as_json=session.options.json, out=out)
     return Answer({}, None, int(status), printed=True)

@@ -8,6 +8,8 @@ taken as markup.
 
 from __future__ import annotations
 
+from typing import Any
+
 
 def visible(text: str, limit: int = 0, *, lines: bool = False) -> str:
     """The text with every unprintable character as a visible escape.
@@ -31,3 +33,14 @@ def _shown(char: str, lines: bool) -> str:
     if number < 0x100:
         return {"\n": "\\n", "\r": "\\r", "\t": "\\t"}.get(char, f"\\x{number:02x}")
     return f"\\u{number:04x}" if number < 0x10000 else f"\\U{number:08x}"
+
+
+def plain(value: Any) -> str:
+    """A value as people write it."""
+    if value is None:
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list | tuple):
+        return ", ".join(plain(part) for part in value) or "-"
+    return str(value)

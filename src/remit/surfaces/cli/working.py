@@ -11,12 +11,13 @@ import os
 import re
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
 from remit.core import commands as c
 from remit.core.facts import Lease
+from remit.core.item_events import LeaseReleased
 from remit.core.refusals import Code, Refused
 from remit.service.delivery import Delivery
 from remit.service.operations import lease_of
@@ -28,8 +29,10 @@ from remit.surfaces.cli.declare import reads as read
 from remit.surfaces.cli.groups import app, report
 from remit.surfaces.cli.looking import Item
 from remit.surfaces.cli.planning import Exact, Why, after, event_of, said
-from remit.surfaces.cli.screen import Screen
 from remit.surfaces.cli.session import Session, accepted
+
+if TYPE_CHECKING:  # it loads the tables, which --json does without
+    from remit.surfaces.cli.screen import Screen
 
 Fence = Annotated[
     int,
@@ -76,7 +79,7 @@ def _leased(screen: Screen, data: Any) -> None:
 @writes(app, "lease", WORK, "remit lease --next", "remit lease W-4 --ttl 2h --clone ../w4")
 def lease(
     session: Session,
-    item: Annotated[str, typer.Argument(metavar="[ID]", help="An item; or --next.")] = "",
+    item: Annotated[str, typer.Argument(metavar="ID", help="An item; or --next.")] = "",
     next_: Annotated[bool, typer.Option("--next", help="The first in lease order.")] = False,
     ttl: Ttl = "",
     clone: CloneDir = None,
@@ -204,7 +207,9 @@ def release(session: Session, item: Exact, fence: Fence, reason: Why = "") -> An
     name = session.exact(item)
     command = c.ReleaseLease(name, fence, reason)
     done = accepted(session.operations.release(command, command_id=session.command_id))
-    return Answer({"lease": None, **after(session, name, done)}, said)
+    ended = [r.event.lease for r in done.events if isinstance(r.event, LeaseReleased)]
+    lease = shown_lease(ended[0]) if ended else None
+    return Answer({"lease": lease, **after(session, name, done)}, said)
 
 
 def _brief(screen: Screen, data: Any) -> None:
@@ -296,7 +301,7 @@ def fail(
 @writes(app, "recheck", WORK, "remit recheck W-4", "remit recheck")
 def recheck(
     session: Session,
-    item: Annotated[str, typer.Argument(metavar="[ID]", help="Default: all that wait.")] = "",
+    item: Annotated[str, typer.Argument(metavar="ID", help="Default: all that wait.")] = "",
 ) -> Answer:
     """Let admission look again at an item, or at all drafts and held items."""
     from remit.surfaces.cli.rechecking import recheck_all, verdict_of

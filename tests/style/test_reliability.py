@@ -1,0 +1,93 @@
+"""RELIABILITY.md claims nothing that is not there: files, tests, and the invariants' names in both."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = ROOT / "RELIABILITY.md"
+COUNT = 25
+LATER = re.compile(r"comes with step [1-4] of the roadmap\Z")
+PARTLY = re.compile(r"partly: \S.+\Z")
+
+
+def rows(text: str) -> list[list[str]]:
+    """The cells of each row of the table of invariants."""
+    found = [line.strip("|").split(" | ") for line in text.splitlines() if "| INV-" in line]
+    return [[cell.strip() for cell in cells] for cells in found]
+
+
+def named(cell: str) -> list[str]:
+    """What a cell names in backquotes."""
+    return re.findall(r"`([^`]+)`", cell)
+
+
+def faults(text: str, read: Callable[[str], str | None]) -> list[str]:
+    """What the page claims and the tree does not have; ``read`` gives a file's text or None."""
+    wrong = []
+    table = rows(text)
+    if [cells[0] for cells in table] != [f"INV-{n}" for n in range(1, COUNT + 1)]:
+        wrong.append(f"the table must have INV-1 to INV-{COUNT}, once and in order")
+    for cells in table:
+        if len(cells) != 5 or not cells[1]:
+            wrong.append(f"{cells[0]}: five cells and a promise")
+            continue
+        name, _, lives, shown, state = cells
+        sources, tests = named(lives), named(shown)
+        if LATER.match(state):
+            wrong += [f"{name}: not built, yet it names {x}" for x in (*sources, *tests)]
+            continue
+        if state != "shown" and not PARTLY.match(state):
+            wrong.append(f"{name}: no such state: {state}")
+        if not sources or not tests:
+            wrong.append(f"{name}: names no code or no test")
+        for claim in (*sources, *tests):
+            path, _, test = claim.partition("::")
+            content = read(path)
+            if content is None:
+                wrong.append(f"{name}: there is no {path}")
+            elif not re.search(rf"\b{name}\b", content) and not _between(name, content):
+                wrong.append(f"{name}: {path} does not name it")
+            elif test and f"def {test}(" not in content:
+                wrong.append(f"{name}: {path} has no {test}")
+    return wrong
+
+
+def _between(name: str, content: str) -> bool:
+    """Whether a file names a range of invariants that this one lies in."""
+    number = int(name[4:])
+    spans = re.findall(r"INV-(\d+) to INV-(\d+)", content)
+    return any(int(low) <= number <= int(high) for low, high in spans)
+
+
+def read(path: str) -> str | None:
+    """A file of this tree."""
+    file = ROOT / path
+    return file.read_text(encoding="utf-8") if file.is_file() else None
+
+
+def test_every_promise_stands_in_code_and_in_a_test() -> None:
+    found = faults(PAGE.read_text(encoding="utf-8"), read)
+    assert not found, "\n".join(["", *found])
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "complaint"),
+    [
+        ("| INV-4 |", "| INV-44 |", "once and in order"),
+        ("src/remit/core/status.py", "src/remit/core/statuses.py", "there is no"),
+        ("test_every_move_is_in_the_table_or_refused", "test_that_nobody_wrote", "has no"),
+        ("tests/core/test_transitions.py::test_every_m", "tests/conftest.py::test_", "name it"),
+        ("| shown |", "| proven |", "no such state"),
+        ("| comes with step 2 of the roadmap |", "| shown |", "names no code"),
+    ],
+)
+def test_the_check_can_fail(old: str, new: str, complaint: str) -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    assert old in text
+    found = faults(text.replace(old, new, 1), read)
+    assert any(complaint in line for line in found), found
