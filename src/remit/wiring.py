@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
-from urllib.parse import quote, unquote, urlsplit
+from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
 from remit.core.refusals import Code, Refused
 from remit.ports import RemitError, Store
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 SQLITE: Final = "sqlite"
 POSTGRES: Final = ("postgresql", "postgres")
+_PASSWORD: Final = re.compile(r"(://[^/@:]*):.*@")
+"""The password of a URL, which no message repeats."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +58,7 @@ def path_of(url: str) -> Path:
     extra = parts.netloc or parts.query or parts.fragment
     if parts.scheme == SQLITE and parts.path.strip("/") and not extra:
         return Path("/" + unquote(parts.path, errors="surrogateescape").lstrip("/"))
-    url = re.sub(r"(://[^/@:]*):.*@", r"\1@", url)  # no password in a message
+    url = _PASSWORD.sub(r"\1@", url)
     raise RemitError(
         f"cannot open the ledger {url!r}: expected sqlite:///path",
         "name a ledger like sqlite:///home/me/work/.remit/ledger.db with --ledger or REMIT_LEDGER;"
@@ -69,6 +71,15 @@ def path_of(url: str) -> Path:
 def url_of(path: Path) -> str:
     """The URL that names a ledger file, whatever characters are in its path."""
     return f"sqlite://{quote(os.fsencode(path.absolute()))}"
+
+
+def shown(url: str) -> str:
+    """The URL of a ledger as it may be written down: a file's in its one form, no password."""
+    if not on_server(url):
+        return url_of(path_of(url))
+    options = [(k, v) for k, v in parse_qsl(urlsplit(url).query) if "password" not in k]
+    query = urlencode(options, quote_via=quote, safe="/")
+    return _PASSWORD.sub(r"\1@", url.partition("?")[0]) + ("?" if query else "") + query
 
 
 def on_server(url: str) -> bool:

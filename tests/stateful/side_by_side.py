@@ -77,7 +77,7 @@ class SideBySide:
         engine = Engine(store)
         if len({call.actor for call in calls}) != 1:
             return engine.run(calls, atomic=atomic, urgent=urgent)
-        operations = Operations(store, Caller(calls[0].actor, calls[0].assurance), engine)
+        operations = Operations(store, Caller(calls[0].actor), engine)
         commands, ids = [k.command for k in calls], [k.command_id for k in calls]
         return operations.run_each(commands, ids, atomic=atomic, urgent=urgent)
 
@@ -123,19 +123,3 @@ class SharedTraffic(Traffic):
                 assert isinstance(Engine(store).run([Call(command, HUMAN)])[0], Done)
         self.same.compare()
         self.world.engine = self.same  # type: ignore[assignment]  # it answers as an engine does
-
-    def ask(self, rnd: Random, many: int) -> None:
-        """Ask for a few things in one list."""
-        self.rnd = rnd
-        self._list([self._ask() for _ in range(many)])
-
-    def again(self, rnd: Random) -> None:
-        """Ask for the same thing again, or for another under its command id."""
-        self.rnd = rnd
-        if self.past:
-            self._again()
-
-    def wait(self, rnd: Random) -> None:
-        """Let time go by, likely to just before or after a lease ends."""
-        self.rnd = rnd
-        self._time()

@@ -44,15 +44,18 @@ class Agreeing(RuleBasedStateMachine):
 
     @rule(rnd=CHANCE, many=st.sampled_from((1, 1, 1, 2, 4)))
     def ask(self, rnd: Random, many: int) -> None:
-        self.traffic.ask(rnd, many)
+        self.traffic.rnd = rnd
+        self.traffic.ask(many)
 
     @rule(rnd=CHANCE)
     def again(self, rnd: Random) -> None:
-        self.traffic.again(rnd)
+        self.traffic.rnd = rnd
+        self.traffic.again()
 
     @rule(rnd=CHANCE)
     def wait(self, rnd: Random) -> None:
-        self.traffic.wait(rnd)
+        self.traffic.rnd = rnd
+        self.traffic.time()
 
     @rule()
     def rebuild(self) -> None:
@@ -133,11 +136,11 @@ def steps(server: Server, database: str, seed: int, many: int) -> int:
         for _ in range(many):
             chance = rnd.random()
             if chance < 0.12:
-                traffic.wait(rnd)
+                traffic.time()
             elif chance < 0.20:
-                traffic.again(rnd)
+                traffic.again()
             else:
-                traffic.ask(rnd, rnd.choice((1, 1, 1, 3)))
+                traffic.ask(rnd.choice((1, 1, 1, 3)))
             traffic.same.compare()
         traffic.same.rebuild()
         for store in traffic.same.stores.values():

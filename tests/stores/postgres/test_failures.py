@@ -46,9 +46,10 @@ def test_a_session_that_ends_before_the_commit_did_nothing(
 
     store.pause = cut
     with pytest.raises((StoreUnavailable, OutcomeUnknown)) as caught, store.write() as tx:
+        from tests.contract.builders import record
+
         from remit.core.item_events import NoteAdded
         from remit.ports import Change
-        from tests.contract.builders import record
 
         tx.append([record(tx, "W-1", 1, NoteAdded("x", ""))])
         tx.write([Change(("counter", "a"), None, 1)])

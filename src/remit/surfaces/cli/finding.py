@@ -147,8 +147,10 @@ def repository(url: str, named: Path | None = None) -> Path:
     noted = attempt_note(at).get("repository")
     if isinstance(noted, str):
         return Path(noted)
-    from remit.wiring import path_of
+    from remit.wiring import on_server, path_of
 
+    if on_server(url):
+        return at.top or at.cwd
     path = path_of(url)
     if path.as_posix().endswith(f"/{IN_GIT}"):
         common = path.parent.parent
