@@ -228,7 +228,12 @@ def test_a_report_without_a_change_is_refused_and_the_lease_stays(
     item, clone = made(repo), tmp_path / "clone"
     fence = str(repo.json("lease", item, "--clone", str(clone), actor="bot")["lease"]["fence"])
     report = ("report", "completion", item, "--fence", fence)
-    refused = {"status": 3, "code": "NOTHING_TO_REVIEW", "actor": "bot", "cwd": clone}
+    refused: dict[str, Any] = {
+        "status": 3,
+        "code": "NOTHING_TO_REVIEW",
+        "actor": "bot",
+        "cwd": clone,
+    }
     assert "commit" in repo.refused(*report, **refused)["hint"]
     (clone / "prog.py").write_text("def f(): return 2\n")
     assert "prog.py" in repo.refused(*report, **refused)["message"]
@@ -241,9 +246,7 @@ def test_a_report_without_a_change_is_refused_and_the_lease_stays(
     assert done["item"]["status"] == "in-review"
 
 
-def test_a_rewritten_main_stops_clones_until_somebody_accepts_it(
-    repo: Cli, tmp_path: Path
-) -> None:
+def test_a_rewritten_main_stops_clones_until_somebody_accepts_it(repo: Cli, tmp_path: Path) -> None:
     item = made(repo)
     assert repo.json("observe")["rewritten"] is False
     git(repo.cwd, "commit", "-q", "--amend", "-m", "another first")
