@@ -91,10 +91,13 @@ def test_a_commit_in_ones_own_clone_does_not_ship(attempt: Attempt) -> None:
     assert attempt.no_ship(sha) == "COMMIT_UNMERGED"
 
 
-def test_nothing_done_does_not_ship(attempt: Attempt) -> None:
+def test_nothing_done_is_not_handed_in(attempt: Attempt) -> None:
     base = git(attempt.clone, "rev-parse", "HEAD")
-    attempt.approved()
-    assert attempt.no_ship(base) == "BASE_UNUSABLE"
+    report = ("report", "completion", attempt.item, "--fence", attempt.fence, "--head", base)
+    attempt.repo.refused(
+        *report, status=3, code="NOTHING_TO_REVIEW", actor="bot", cwd=attempt.clone
+    )
+    assert attempt.status() == "leased"
 
 
 def test_a_configuration_of_ones_own_names_no_other_main(attempt: Attempt) -> None:

@@ -21,7 +21,7 @@ from remit.core.dependencies import (
     unmet_edges,
     unresolved,
 )
-from remit.core.events import SettlementDeferred, SettlementFinished
+from remit.core.events import SettlementDeferred
 from remit.core.facts import DependencyKind, EdgeState, Item, Key
 from remit.core.item_events import (
     DependencyAdded,
@@ -73,8 +73,22 @@ def children_of(draft: Draft, parent: str) -> list[str]:
     for via in known_as:
         names.update(dict.fromkeys(draft.query("children?", via)))
         names.update(since(draft, via))
-    _load_all(draft, names)
+    load_all(draft, names)
     return [n for n in names if _is_child(draft, n, known_as)]
+
+
+def awaited_children(draft: Draft, waiter: str, parent: str) -> dict[str, str]:
+    """Children that an item which waits for all of them waits for, each with who stands for it.
+
+    It does not wait for itself, nor for a child that it or the parent took the place of.
+    """
+    found = {}
+    for name in children_of(draft, parent):
+        child = draft.item(name)
+        last = last_of_chain(draft, child).id if child is not None else name
+        if not {waiter, parent} & {name, last}:
+            found[name] = last
+    return found
 
 
 def _is_child(draft: Draft, name: str, parent: tuple[str, ...]) -> bool:
@@ -85,7 +99,7 @@ def _is_child(draft: Draft, name: str, parent: tuple[str, ...]) -> bool:
     )
 
 
-def _has_children(draft: Draft, item: str) -> bool:
+def has_children(draft: Draft, item: str) -> bool:
     """Whether there are children, and no more than can be waited for one by one."""
     return 0 < len(children_of(draft, item)) < MAX_CHILDREN
 
@@ -114,7 +128,7 @@ def judge(draft: Draft, kind: DependencyKind, target: str) -> tuple[str, EdgeSta
     if item is None:
         return target, EdgeState.UNMET, target
     last = last_of_chain(draft, item)
-    children = kind is DependencyKind.WAITS_FOR and _has_children(draft, last.id)
+    children = kind is DependencyKind.WAITS_FOR and has_children(draft, last.id)
     return target, state_of(kind, standing_of(draft, last), has_children=children), last.id
 
 
@@ -134,11 +148,11 @@ def _dependents(draft: Draft, via: str) -> list[str] | None:
         return None
     names = dict.fromkeys(edge.dependent for edge in answer)
     names.update(since(draft, via))
-    _load_all(draft, names)
+    load_all(draft, names)
     return list(names)
 
 
-def _load_all(draft: Draft, names: dict[str, None]) -> None:
+def load_all(draft: Draft, names: dict[str, None]) -> None:
     """Ask for all items that are not loaded at once, instead of one a round."""
     facts = draft.view.facts
     lacking = [
@@ -177,11 +191,10 @@ def regroup(draft: Draft, name: str) -> None:
     kept = {d.target for d in item.dependencies if d.kind is DependencyKind.WAITS_FOR_CHILD}
     if not groups and not kept:
         return
-    wanted: dict[str, None] = {}
+    wanted: dict[str, str] = {}
     for group in groups:
         if not group.via.startswith("?"):
-            wanted.update(dict.fromkeys(children_of(draft, group.via)))
-    wanted.pop(name, None)
+            wanted.update(awaited_children(draft, name, group.via))
     kind = DependencyKind.WAITS_FOR_CHILD
     for child in wanted:
         if child not in kept:
@@ -204,7 +217,7 @@ def regroup_waiters(draft: Draft, parent: str) -> None:
     edges = draft.query("waiting?", f"{parent}|{DependencyKind.WAITS_FOR}|-")
     names = dict.fromkeys(edge.dependent for edge in edges)
     names.update(since(draft, parent, DependencyKind.WAITS_FOR))
-    _load_all(draft, names)
+    load_all(draft, names)
     for name in names:
         item = draft.item(name)
         if item is not None and any(
@@ -296,7 +309,7 @@ def settle(draft: Draft) -> None:
             deferred.append(name)
             continue
         if item is not None and item.successor:
-            _need(draft, [("children?", dependent) for dependent in dependents])
+            need(draft, [("children?", dependent) for dependent in dependents])
         known = len(draft.events)
         for dependent in dependents:
             tell(draft, dependent, name)
@@ -313,10 +326,11 @@ def _ask_all(draft: Draft, name: str, others: list[str]) -> None:
             for n in dict.fromkeys(others)
             if standing_of(draft, _before(draft, n)) != standing_of(draft, draft.item(n))
         ]
-        _need(draft, [("dependents?", n) for n in (name, *news)])
+        need(draft, [("dependents?", n) for n in (name, *news)])
 
 
-def _need(draft: Draft, queries: list[Key]) -> None:
+def need(draft: Draft, queries: list[Key]) -> None:
+    """Ask for all of these queries at once that nobody has asked yet."""
     lacking = [key for key in queries if key not in draft.view.queries]
     if lacking:
         raise Missing(*lacking)
@@ -348,26 +362,3 @@ def resolve_alias(draft: Draft, alias: str) -> bool:
     for dependent in dependents:
         tell(draft, dependent, waiting)
     return bool(dependents)
-
-
-def settle_more(draft: Draft, via: str) -> None:
-    """One chunk of deferred news; the last one says that it is finished."""
-    item = draft.item(via) if not via.startswith("?") else None
-    target = standing_of(draft, item) if item is not None and not item.successor else None
-    found = 0
-    for kind in DependencyKind:
-        children = kind is DependencyKind.WAITS_FOR and _has_children(draft, via)
-        wanted = state_of(kind, target, has_children=children).value if target else "-"
-        edges = draft.query("waiting?", f"{via}|{kind}|{wanted}")
-        names = dict.fromkeys(edge.dependent for edge in edges)
-        _load_all(draft, names)
-        if target is None:
-            _need(draft, [("children?", name) for name in names])
-        for name in names:
-            tell(draft, name, via)
-        found += len(names)
-        if found >= FAN_OUT:
-            break
-    settle(draft)
-    if not found:
-        draft.emit("ledger", "ledger", SettlementFinished((via,)), ADMISSION)

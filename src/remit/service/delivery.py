@@ -29,7 +29,7 @@ from remit.ports.outside import Repository, RowFound, Verifier
 from remit.service.answered import answer_under, event_under
 from remit.service.engine import Answer, Call, Done
 from remit.service.operations import Operations
-from remit.service.outside import refused_by
+from remit.service.outside import nothing_new, refused_by
 from remit.service.reading.items import exact
 from remit.service.registered import rows_of
 from remit.service.texts import blob_of
@@ -110,6 +110,8 @@ class Delivery:
         taken = self._take_over(clone, head, attempt_of(lease))
         if isinstance(taken, RepositoryRefusal):
             return refused_by(taken)
+        if taken.base_sha == taken.head_sha:
+            return nothing_new(item, taken)
         commits = tuple(taken.commits)
         record = c.RecordTakeover(
             item.id, fence, taken.head_sha, taken.base_sha, taken.tree, taken.ref, commits
@@ -130,11 +132,14 @@ class Delivery:
     def _take_over(
         self, clone: Path | None, head: str, attempt: str
     ) -> Takeover | RepositoryRefusal:
-        """Take commits over; work in place may come before anybody ever observed main."""
-        if self.repository.last_observed_main() is None:
-            seen = self.repository.observe_main()
-            if isinstance(seen, RepositoryRefusal):
-                return seen
+        """Take commits over, from main as it is now.
+
+        Whoever merged or rebased onto a newer main hands in no more than the own change. Where
+        main cannot be seen now, the one observed last counts; shipping looks again.
+        """
+        seen = self.repository.observe_main()
+        if isinstance(seen, RepositoryRefusal) and self.repository.last_observed_main() is None:
+            return seen
         return self.repository.take_over(clone, head, attempt)
 
     def _again(
