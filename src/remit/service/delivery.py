@@ -25,13 +25,13 @@ from remit.core.refusals import Code, Refused
 from remit.core.rows import Verdict
 from remit.core.status import Status
 from remit.ports import ReadTx
-from remit.ports.outside import Repository, RowFound, Verifier
+from remit.ports.outside import Repository, Verifier
 from remit.service.answered import answer_under, event_under
 from remit.service.engine import Answer, Call, Done
 from remit.service.operations import Operations
 from remit.service.outside import nothing_new, refused_by
 from remit.service.reading.items import exact
-from remit.service.registered import rows_of
+from remit.service.registered import finding_of, rows_of
 from remit.service.texts import blob_of
 
 
@@ -291,7 +291,7 @@ class Delivery:
             item.id,
             work.shipped,
             tuple(
-                _finding(row, digests[row.row], logs[row.row][0] if row.row in logs else "")
+                finding_of(row, digests[row.row], logs[row.row][0] if row.row in logs else "")
                 for row in found.rows
             ),
             found.artifact_diff,
@@ -371,24 +371,6 @@ def _shipped(item: Item) -> Work | Refused:
         f"cannot verify {item.id}: it is {item.status}, verification starts from shipped",
         f"see where it stands with 'remit show {item.id}'",
         {"item": item.id, "status": item.status.value},
-    )
-
-
-def _finding(row: RowFound, digest: str, log: str) -> c.RowFinding:
-    """What the verifier found for a row, bound to the row as registered and to its log."""
-    checks = tuple(
-        Check(k.name, k.result, k.observed, k.required, log, k.reason or "")
-        for k in row.result.checks
-    )
-    return c.RowFinding(
-        row.row,
-        digest,
-        row.result.result.value,
-        row.result.reason.value,
-        row.executed,
-        row.skipped,
-        log,
-        checks,
     )
 
 
