@@ -364,5 +364,4 @@ DELETE FROM fact_rows;
 -- name: all_of_the_schema
 -- Every statement that made the database, but for what SQLite keeps of its own statistics.
 SELECT name, sql FROM sqlite_schema
- WHERE name NOT LIKE 'sqlite\_stat%' ESCAPE '\'
- ORDER BY name;
+ WHERE name NOT LIKE 'sqlite\_stat%' ESCAPE '\';

@@ -27,7 +27,9 @@ _ROW: Final = ("CHECK constraint failed", "NULL value in", "non-")
 def unsound(connection: apsw.Connection) -> Iterator[Difference]:
     """Each fault of structure and schema; the row's table is ``database`` or ``sqlite_schema``."""
     wanted = _made()
-    found: dict[str, str] = {name: sql or "" for name, sql in connection.execute(q("all_of_the_schema"))}
+    found: dict[str, str] = {
+        name: sql or "" for name, sql in connection.execute(q("all_of_the_schema"))
+    }
     for name in sorted(wanted.keys() | found.keys()):
         if wanted.get(name) != found.get(name):
             yield Difference(
