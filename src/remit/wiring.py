@@ -145,7 +145,7 @@ def create_ledger(url: str, human: str, ledger_id: str = "") -> Ledger:
     try:
         store: Store = create_store(path, name)
     except RemitError as taken:
-        if taken.code is not Code.LEDGER_EXISTS:
+        if taken.code is not Code.LEDGER_EXISTS or not path.exists():
             raise
         store = open_store(url)
         with store.read() as tx:

@@ -241,9 +241,7 @@ def test_a_report_without_a_change_is_refused_and_the_lease_stays(
     assert done["item"]["status"] == "in-review"
 
 
-def test_a_rewritten_main_stops_clones_until_somebody_accepts_it(
-    repo: Cli, tmp_path: Path
-) -> None:
+def test_a_rewritten_main_stops_clones_until_somebody_accepts_it(repo: Cli, tmp_path: Path) -> None:
     item = made(repo)
     assert repo.json("observe")["rewritten"] is False
     git(repo.cwd, "commit", "-q", "--amend", "-m", "another first")
