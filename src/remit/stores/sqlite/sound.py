@@ -15,6 +15,7 @@ import apsw
 
 from remit.ports import Difference
 from remit.stores.sqlite.connect import migrate
+from remit.stores.sqlite.queries import q
 
 LIMIT: Final = 20
 """How many faults of the structure are named."""
@@ -22,16 +23,11 @@ LIMIT: Final = 20
 _ROW: Final = ("CHECK constraint failed", "NULL value in", "non-")
 """What it says of the content of rows, which events and folded facts answer for."""
 
-_SCHEMA: Final = (
-    "SELECT name, sql FROM sqlite_schema"
-    " WHERE name NOT LIKE 'sqlite\\_stat%' ESCAPE '\\' ORDER BY name"
-)
-
 
 def unsound(connection: apsw.Connection) -> Iterator[Difference]:
     """Each fault of structure and schema; the row's table is ``database`` or ``sqlite_schema``."""
     wanted = _made()
-    found: dict[str, str] = {name: sql or "" for name, sql in connection.execute(_SCHEMA)}
+    found = _statements(connection)
     for name in sorted(wanted.keys() | found.keys()):
         if wanted.get(name) != found.get(name):
             yield Difference(
@@ -49,6 +45,12 @@ def _made() -> dict[str, str]:
     fresh = apsw.Connection(":memory:")
     try:
         migrate(fresh)
-        return {name: sql or "" for name, sql in fresh.execute(_SCHEMA)}
+        return _statements(fresh)
     finally:
         fresh.close()
+
+
+def _statements(connection: apsw.Connection) -> dict[str, str]:
+    """Name -> statement, read as bytes, since what was damaged need not be text any more."""
+    found = connection.execute(q("statements"))
+    return {name.decode("utf-8", "replace"): sql.decode("utf-8", "replace") for name, sql in found}
