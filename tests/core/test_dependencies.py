@@ -414,6 +414,18 @@ def test_an_item_in_work_gets_no_new_dependency_and_no_edge_twice(world: World) 
         world.no(HUMAN, c.AddDependency(busy, target), Code.BRIEF_IS_LIVE)
 
 
+@pytest.mark.parametrize("stage", ["in-review", "approved"])
+def test_work_put_aside_gets_no_dependency_that_it_would_return_without(
+    world: World, stage: str
+) -> None:
+    """Approved work went aside, got a dependency and returned to approved with it unmet."""
+    target, item = world.create(), world.until(stage)
+    world.ok("cat", c.OpenTriage(item, "ship-unverifiable"))
+    world.no(HUMAN, c.AddDependency(item, target), Code.BRIEF_IS_LIVE)
+    world.ok(HUMAN, c.ResolveTriage(world.item(item).triage[0], "return", "seen again"))
+    assert (world.status(item), world.item(item).unmet) == (stage, 0)
+
+
 def test_an_item_has_at_most_so_many_edges(world: World) -> None:
     item = world.create()
     targets = [c.CreateItem("t", rows=()) for _ in range(MAX_DEPENDENCIES + 1)]

@@ -97,7 +97,12 @@ def test_what_only_remit_can_have_seen_is_taken_from_nobody(ledger: Ledger) -> N
         c.Settle(item),
     )
     assert {type(command) for command in said} == set(SEEN)
+    done(ledger.acting("cyd").triage(c.OpenTriage(item, "ambiguity")))
+    done(ledger.acting(HUMAN).resolve(c.ResolveTriage("T-1", "requeue", "again")))
+    again = lease_of(done(ledger.acting("bob").lease(c.GrantLease(item)))).fence
+    taken = c.ReportCompletion(item, again, SHA, "b" * 40, taken_over=True)
     before = head(ledger)
+    refused(ledger.acting("bob").report_completion(taken), Code.BAD_INPUT)
     for actor in (HUMAN, "bob", "cyd", *SERVICES):
         for command in said:
             refused(ledger.acting(actor).run(command))

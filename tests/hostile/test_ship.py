@@ -6,12 +6,18 @@ name, write whatever it likes in its clone, and push to the origin.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from pathlib import Path
 
 import pytest
 from tests.surfaces.cli.calling import Cli, git
+
+import remit
+from remit.core import commands as c
+from remit.core.refusals import Refused
+from remit.wiring import url_of
 
 CHECK = "python3 -c 'import prog; assert prog.f() == 2'"
 GOOD, BAD = "def f(): return 2\n", "def f(): return 3\n"
@@ -30,6 +36,11 @@ class Attempt:
         clone = () if self.clone.exists() else ("--clone", str(self.clone))
         leased = self.repo.json("lease", self.item, *clone, actor="bot")
         self.fence = str(leased["lease"]["fence"])
+
+    def lease_again(self, item: str) -> None:
+        """Go on with another item in the same clone."""
+        self.item = item
+        self.lease()
 
     def commit(self, text: str = GOOD, name: str = "prog.py") -> str:
         (self.clone / name).write_text(text)
@@ -80,10 +91,13 @@ def test_a_commit_in_ones_own_clone_does_not_ship(attempt: Attempt) -> None:
     assert attempt.no_ship(sha) == "COMMIT_UNMERGED"
 
 
-def test_nothing_done_does_not_ship(attempt: Attempt) -> None:
+def test_nothing_done_is_not_handed_in(attempt: Attempt) -> None:
     base = git(attempt.clone, "rev-parse", "HEAD")
-    attempt.approved()
-    assert attempt.no_ship(base) == "BASE_UNUSABLE"
+    report = ("report", "completion", attempt.item, "--fence", attempt.fence, "--head", base)
+    attempt.repo.refused(
+        *report, status=3, code="NOTHING_TO_REVIEW", actor="bot", cwd=attempt.clone
+    )
+    assert attempt.status() == "leased"
 
 
 def test_a_configuration_of_ones_own_names_no_other_main(attempt: Attempt) -> None:
@@ -220,3 +234,18 @@ def test_a_module_that_runs_a_command_is_not_taken_over(attempt: Attempt) -> Non
     )  # fmt: skip
     assert error["details"]["repository_code"] == "TAKEOVER_FAILED"
     assert attempt.status() == "leased"
+
+
+def test_a_base_that_the_worker_names_ships_nothing(attempt: Attempt) -> None:
+    """The base is where the control must be red: who may choose it, proves what was done before."""
+    ancient = git(attempt.clone, "rev-parse", "HEAD")
+    sha = attempt.commit()
+    attempt.push()
+    with contextlib.closing(
+        remit.open(url_of(attempt.repo.cwd / ".git" / "remit" / "ledger.db"))
+    ) as ledger:
+        report = c.ReportCompletion(attempt.item, int(attempt.fence), sha, ancient)
+        answer = ledger.acting("bot").report_completion(report)
+        assert not isinstance(answer, Refused)
+    attempt.repo.json("review", attempt.item, "--approve", "--reason", "good", actor="bea")
+    assert attempt.no_ship(sha) == "COMMIT_ABSENT"

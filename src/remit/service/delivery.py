@@ -25,13 +25,13 @@ from remit.core.refusals import Code, Refused
 from remit.core.rows import Verdict
 from remit.core.status import Status
 from remit.ports import ReadTx
-from remit.ports.outside import Repository, RowFound, Verifier
+from remit.ports.outside import Repository, Verifier
 from remit.service.answered import answer_under, event_under
 from remit.service.engine import Answer, Call, Done
 from remit.service.operations import Operations
 from remit.service.outside import nothing_new, refused_by
 from remit.service.reading.items import exact
-from remit.service.registered import rows_of
+from remit.service.registered import finding_of, rows_of
 from remit.service.texts import blob_of
 
 
@@ -162,7 +162,7 @@ class Delivery:
             taken_over=before.taken_over,
             **said,
         )
-        return self.operations.run(report, command_id=command_id)
+        return self.operations.observed([report], [command_id])[0]
 
     def mark_shipped(
         self, name: str, sha: str, *, accept_rewrite: bool = False, command_id: str = ""
@@ -186,6 +186,13 @@ class Delivery:
         work = _approved(item)
         if isinstance(work, Refused):
             return work
+        if not self._taken(work):
+            return Refused(
+                Code.COMMIT_ABSENT,
+                f"cannot ship {item.id}: the commits of {work.head} were reported, never taken over",
+                "hand the work in from its clone: 'remit report completion'",
+                {"item": item.id, "head": work.head},
+            )
         seen = self._observe(sha, work, accept_rewrite)
         if isinstance(seen, RepositoryRefusal):
             return refused_by(seen)
@@ -200,6 +207,12 @@ class Delivery:
             seen.patch_id,
         )
         return self.operations.observed([ship], [command_id])[0]
+
+    def _taken(self, work: Work) -> bool:
+        """Whether remit took the commits over itself, and so worked out head and base itself."""
+        with self.operations.store.read() as tx:
+            event = tx.at_seq([work.completed_seq])[work.completed_seq].event
+        return isinstance(event, CompletionReported) and event.taken_over
 
     def _no_human(self, what: str) -> Refused | None:
         actor = self.operations.caller.actor
@@ -278,7 +291,7 @@ class Delivery:
             item.id,
             work.shipped,
             tuple(
-                _finding(row, digests[row.row], logs[row.row][0] if row.row in logs else "")
+                finding_of(row, digests[row.row], logs[row.row][0] if row.row in logs else "")
                 for row in found.rows
             ),
             found.artifact_diff,
@@ -358,24 +371,6 @@ def _shipped(item: Item) -> Work | Refused:
         f"cannot verify {item.id}: it is {item.status}, verification starts from shipped",
         f"see where it stands with 'remit show {item.id}'",
         {"item": item.id, "status": item.status.value},
-    )
-
-
-def _finding(row: RowFound, digest: str, log: str) -> c.RowFinding:
-    """What the verifier found for a row, bound to the row as registered and to its log."""
-    checks = tuple(
-        Check(k.name, k.result, k.observed, k.required, log, k.reason or "")
-        for k in row.result.checks
-    )
-    return c.RowFinding(
-        row.row,
-        digest,
-        row.result.result.value,
-        row.result.reason.value,
-        row.executed,
-        row.skipped,
-        log,
-        checks,
     )
 
 

@@ -127,7 +127,7 @@ class Operations:
         What only remit itself can have seen is refused here, whoever says it: a ship is an
         observation and never a report.
         """
-        told = [i for i, command in enumerate(commands) if isinstance(command, SEEN)]
+        told = [i for i, command in enumerate(commands) if _only_seen(command)]
         unsound = {i: _hearsay(commands[i]) for i in told}
         return self._run(commands, ids, self.caller.built_in(), unsound, atomic, urgent)
 
@@ -292,6 +292,12 @@ class Operations:
     def release_kill_switch(self, reason: str = "", **how: Any) -> Any:
         """Let leases be given again."""
         return self.run(c.ReleaseKillSwitch(reason), urgent=True, **how)
+
+
+def _only_seen(command: Command) -> bool:
+    return isinstance(command, SEEN) or (
+        isinstance(command, c.ReportCompletion) and command.taken_over
+    )
 
 
 def _hearsay(command: Command) -> Refused:

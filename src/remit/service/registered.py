@@ -6,10 +6,13 @@ else, so that no later write can change what is run. Whoever runs a row reads it
 
 from __future__ import annotations
 
+from remit.core import commands as c
+from remit.core.checks import Check
 from remit.core.events import RowRegistered
 from remit.core.facts import Item, Row
 from remit.core.rows import Control, RowKind, RowSpec
 from remit.ports import ReadTx
+from remit.ports.outside import RowFound
 
 
 def rows_of(tx: ReadTx, item: Item) -> list[tuple[Row, RowSpec]]:
@@ -40,4 +43,22 @@ def spec_of(event: RowRegistered) -> RowSpec:
         event.timeout_ms,
         event.output_limit_bytes,
         event.origin,
+    )
+
+
+def finding_of(row: RowFound, digest: str, log: str) -> c.RowFinding:
+    """What the verifier found for a row, bound to the row as registered and to its log."""
+    checks = tuple(
+        Check(k.name, k.result, k.observed, k.required, log, k.reason or "")
+        for k in row.result.checks
+    )
+    return c.RowFinding(
+        row.row,
+        digest,
+        row.result.result.value,
+        row.result.reason.value,
+        row.executed,
+        row.skipped,
+        log,
+        checks,
     )

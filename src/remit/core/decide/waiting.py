@@ -12,13 +12,12 @@ from typing import Any, Final
 from remit.core import commands as c
 from remit.core import item_events as e
 from remit.core.deadlock import BEGIN, CLEAR, TooFar, Wait, cycle_of, lineage, own_cycle
-from remit.core.decide.asking import bad, find
+from remit.core.decide.asking import at_rest, bad, find
 from remit.core.deferred import settle_more
 from remit.core.dependencies import MAX_DEPENDENCIES
 from remit.core.facts import DependencyKind, Item
 from remit.core.refusals import Code, Refused
 from remit.core.settlement import (
-    QUEUED,
     awaited_children,
     enclose,
     is_inner,
@@ -29,7 +28,6 @@ from remit.core.settlement import (
     since,
     tell,
 )
-from remit.core.status import Status
 from remit.core.view import Draft
 
 USABLE: Final = tuple(k.value for k in DependencyKind if k is not DependencyKind.WAITS_FOR_CHILD)
@@ -136,7 +134,7 @@ def _add(draft: Draft, cmd: c.AddDependency) -> Refused | None:
     item = find(draft, cmd.item)
     if isinstance(item, Refused):
         return item
-    if item.status not in (*QUEUED, Status.TRIAGED):
+    if not at_rest(item):
         return Refused(
             Code.BRIEF_IS_LIVE,
             f"cannot let {item.id} wait on {cmd.target}: it is {item.status}",
