@@ -137,7 +137,7 @@ def lineage(draft: Draft, name: str, most: int = 256) -> set[str]:
     queue = [name]
     while queue and len(seen) < most:
         at = queue.pop()
-        item: Item | None = draft.item(at)
+        item: Item | None = draft.item_along("lineage+", at)
         if item is None:
             continue
         above = [d.via for d in item.dependencies if d.kind is DependencyKind.PARENT]

@@ -24,11 +24,9 @@ from remit.core.dependencies import (
 from remit.core.events import SettlementDeferred
 from remit.core.facts import Dependency, DependencyKind, EdgeState, Item, Key
 from remit.core.item_events import (
-    DependenciesSet,
     DependencyAdded,
     DependencyRemoved,
     DependencySettled,
-    ItemImported,
 )
 from remit.core.registration import attach_rule
 from remit.core.status import Status
@@ -60,7 +58,7 @@ def last_of_chain(draft: Draft, item: Item) -> Item:
     for _ in range(MAX_CHAIN):
         if not item.successor:
             return item
-        following = draft.item(item.successor)
+        following = draft.item_along("chain+", item.successor)
         if following is None:
             return item
         item = following
@@ -112,13 +110,7 @@ def since(draft: Draft, via: str, kind: str = "") -> dict[str, None]:
     With ``kind`` all that got one of this kind, and perhaps others.
     """
     names = dict(draft.view.edges.get(f"{via}|{kind}" if kind else via, {}))
-    for recorded in draft.events:
-        event = recorded.event
-        if (isinstance(event, DependencyAdded | DependencySettled) and event.via == via) or (
-            isinstance(event, DependenciesSet | ItemImported)
-            and any(edge[3] == via for edge in event.edges)
-        ):
-            names[recorded.stream] = None
+    names.update(draft.edged.get(via, {}))
     return names
 
 
@@ -251,7 +243,7 @@ def enclose(draft: Draft, parent: str, child: str, *, left: bool = False) -> Non
     queue = [parent]
     while queue and len(seen) < MAX_LINEAGE:
         name = queue.pop()
-        item = draft.item(name)
+        item = draft.item_along("lineage+", name)
         if item is None or name in seen:
             continue
         seen.add(name)
@@ -308,7 +300,8 @@ def settle(draft: Draft) -> None:
         name = queue.pop(0)
         old = _before(draft, name)
         item = draft.item(name)
-        midway = name not in told and _told_midway(draft, name)
+        # This decision judged an edge by the item before it was done with it.
+        midway = name not in told and name in draft.judged
         if old is None and not midway and name not in draft.view.edges:
             continue
         if name not in told and not midway and _same_standing(old, item):
@@ -349,14 +342,6 @@ def need(draft: Draft, queries: list[Key]) -> None:
     lacking = [key for key in queries if key not in draft.view.queries]
     if lacking:
         raise Missing(*lacking)
-
-
-def _told_midway(draft: Draft, name: str) -> bool:
-    """Whether this decision judged an edge by this item before it was done with the item."""
-    return any(
-        isinstance(r.event, DependencyAdded | DependencySettled) and r.event.via == name
-        for r in draft.events
-    )
 
 
 def _same_standing(old: Item | None, new: Item | None) -> bool:

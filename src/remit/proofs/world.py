@@ -249,7 +249,7 @@ def ask_core(view: View, command: Command, ask: Ask) -> Accepted | Refused:
         if not isinstance(decision, NeedMore):
             return decision
         for kind, name in decision.keys:
-            view.facts.setdefault(("item" if kind == "onward+" else kind, name), None)
+            view.facts.setdefault(("item" if kind[-1] == "+" else kind, name), None)
     raise AssertionError(f"{command!r} asks for the same facts again and again")
 
 

@@ -136,10 +136,13 @@ class SqliteStore:
     def rebuild(
         self, fold: Callable[[ReadTx], Iterable[tuple[Key, Fact]]], *, swap: bool
     ) -> list[Difference]:
-        """Compare the rows with freshly folded facts, and with ``swap`` put theirs in place."""
+        """Compare the rows with freshly folded facts, and with ``swap`` put theirs in place.
+
+        Without ``swap`` the database below them is looked over as well: see ``sound``.
+        """
         if not swap:
             with self.read() as tx:
-                return tx.compare_rows(expected(fold(tx)))
+                return [*tx.compare_rows(expected(fold(tx))), *tx.unsound()]
         with self.write() as writer:
             rows = expected(fold(writer))
             found = writer.compare_rows(rows)

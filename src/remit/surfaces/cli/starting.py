@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -48,19 +49,23 @@ def init(
     """Make a ledger here, and a configuration to commit.
 
     In a git repository the ledger lies in the git common directory, which worktrees share and no
-    clean-up reaches; elsewhere in .remit. Where a ledger is already, it is named and left alone.
+    clean-up reaches; elsewhere in .remit; with --ledger postgresql://... in that database. Where a ledger is already, it is named and left alone.
     """
-    from remit.wiring import create_ledger, path_of, url_of
+    from remit.wiring import create_ledger, on_server, path_of, url_of
 
     at = finding.place()
     named = session.options.ledger or os.environ.get("REMIT_LEDGER", "")
-    path = path_of(named).absolute() if named else finding.new_ledger(at)
-    _free(path, at, named)
     first = human or session.actor
     session.config  # noqa: B018  # a configuration with a fault is refused before anything is made
-    _folder(path.parent)
-    url = url_of(path)
-    made = create_ledger(url, first)
+    if on_server(named):
+        made = create_ledger(named, first)
+        url = made.store.url
+    else:
+        path = path_of(named).absolute() if named else finding.new_ledger(at)
+        _free(path, at, named)
+        _folder(path.parent)
+        url = url_of(path)
+        made = create_ledger(url, first)
     ledger_id = made.store.ledger_id
     made.close()
     config = session.config.path or _write_config((at.top or at.cwd) / NAME)
@@ -215,14 +220,18 @@ def import_(
         ) from error
     if isinstance(found, Refused):
         raise Stop(found)
-    steps = _next_steps(session, rule, dry_run=dry_run)
+    steps = _next_steps(session, rule, found, dry_run=dry_run)
     return Answer({"dry_run": dry_run, "format": fmt, **found, "next": steps}, _imported)
 
 
-def _next_steps(session: Session, rule: str, *, dry_run: bool) -> list[str]:
+def _next_steps(
+    session: Session, rule: str, found: Mapping[str, Any], *, dry_run: bool
+) -> list[str]:
     """What to do after an import: a rule to write or to accept, then what there is to see."""
     if dry_run:
         return ["nothing was written; leave --dry-run out to import"]
+    if not found["imported"] and not found["unchanged"]:
+        return ["correct the quarantined rows, then import the file again; nothing came in"]
     from remit.service.reading.registers import rule as read_rule
 
     with session.ledger.reading() as tx:
