@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from remit.service.delivery import Delivery
     from remit.service.engine import Engine
     from remit.service.operations import Operations
+    from remit.service.transfer import Moved
     from remit.stores.sqlite.copies import Copied
     from remit.stores.sqlite.examine import Examined
 
@@ -193,7 +194,7 @@ def create_ledger(url: str, human: str, ledger_id: str = "") -> Ledger:
     try:
         store: Store = create_store(url, name)
     except RemitError as taken:
-        if taken.code is not Code.LEDGER_EXISTS:
+        if taken.code is not Code.LEDGER_EXISTS or not path.exists():
             raise
         try:
             store = open_store(url)
@@ -208,6 +209,35 @@ def create_ledger(url: str, human: str, ledger_id: str = "") -> Ledger:
         store.close()
         raise RemitError(answer.message, answer.hint, answer.details, answer.code)
     return Ledger(store)
+
+
+def export_lines(ledger: Ledger) -> Iterator[bytes]:
+    """All of a ledger as lines that ``import_lines`` takes; see ``service.transfer``."""
+    from remit.service.transfer import export
+
+    return export(ledger.store)
+
+
+def import_lines(url: str, lines: Iterable[bytes]) -> tuple[Ledger, Moved]:
+    """Make a ledger from exported lines, with the id that they name, or go on making it.
+
+    Adopt it before work goes on in it, and stop using the one that it came from. Raises
+    ``INPUT_PROBLEM`` for lines that are not a whole, unchanged export.
+    """
+    from remit.service.transfer import import_into, ledger_of
+
+    first, rest = ledger_of(lines)
+    try:
+        store: Store = create_store(url, first)
+    except RemitError as taken:
+        if taken.code is not Code.LEDGER_EXISTS:
+            raise
+        store = open_store(url)
+    try:
+        return Ledger(store), import_into(store, rest)
+    except BaseException:
+        store.close()
+        raise
 
 
 def backup(ledger: Ledger, target: Path) -> Copied:

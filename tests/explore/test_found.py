@@ -86,6 +86,14 @@ def test_nobody_waits_for_a_child_that_its_parent_took_the_place_of(family: Walk
     assert all(d.state == "met" for d in family.item("W-2").dependencies)
 
 
+def test_telling_one_edge_of_an_item_may_end_another(family: Walk) -> None:
+    family.ok(c.AddDependency("W-1", "W-2", "parent-child"))
+    family.ok(c.AddDependency("W-1", "W-3", "waits-for"))
+    family.ok(c.AddDependency("W-2", "W-3", "parent-child"))
+    family.ok(superseded("W-2", by="W-3"))
+    assert {d.via for d in family.item("W-1").dependencies} == {"W-3"}
+
+
 def test_an_item_does_not_take_the_place_of_an_ancestor_of_which_news_is_still_to_come(
     many: Walk,
 ) -> None:
@@ -94,6 +102,17 @@ def test_an_item_does_not_take_the_place_of_an_ancestor_of_which_news_is_still_t
     many.ok(superseded("W-2", by="W-3"))
     many.ok(c.RemoveDependency("W-1", "W-2", "blocks"))
     assert many.no(superseded("W-3", by="W-1")) is Code.DEPENDENCY_CYCLE
+
+
+def test_a_child_that_left_lies_no_longer_beneath_the_successor_of_its_parent(many: Walk) -> None:
+    many.ok(c.AddDependency("W-1", "W-2", "blocks"))
+    many.ok(c.AddDependency("W-1", "W-2", "parent-child"))
+    many.ok(superseded("W-2", by="W-3"))
+    many.ok(c.RemoveDependency("W-1", "W-2", "blocks"))
+    many.ok(c.AddDependency("W-3", "W-1", "blocks"))
+    assert many.item("W-3").dependencies[0].inner
+    many.ok(c.RemoveDependency("W-1", "W-2", "parent-child"))
+    assert not many.item("W-3").dependencies[0].inner
 
 
 def test_a_cycle_is_seen_through_a_successor_of_which_news_is_still_to_come(many: Walk) -> None:

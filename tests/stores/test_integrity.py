@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Mapping
 from hashlib import sha256
+from pathlib import Path
 
 import apsw
 import pytest
@@ -304,6 +305,7 @@ def test_a_cut_tail_is_found_against_a_noted_size(
 ) -> None:
     noted = verify(filled, fold=fold)
     attacker.execute("DELETE FROM events WHERE seq > 9")
+    Path(f"{filled.path}.lock").write_bytes(b"")
     replay(filled, fold=fold, swap=True)
     assert verify(filled, fold=fold).problems == ()
     cut = verify(filled, fold=fold, root=noted.root, size=noted.events)

@@ -22,7 +22,7 @@ from remit.core.dependencies import (
     unresolved,
 )
 from remit.core.events import SettlementDeferred
-from remit.core.facts import DependencyKind, EdgeState, Item, Key
+from remit.core.facts import Dependency, DependencyKind, EdgeState, Item, Key
 from remit.core.item_events import (
     DependencyAdded,
     DependencyRemoved,
@@ -136,6 +136,7 @@ def is_inner(draft: Draft, item: str, kind: DependencyKind, target: str) -> bool
     """Whether an edge stays within the item's own descendants."""
     return (
         kind is not DependencyKind.PARENT
+        and target != item
         and not target.startswith("?")
         and item in lineage(draft, target, MAX_LINEAGE)
     )
@@ -168,8 +169,8 @@ def tell(draft: Draft, name: str, via: str) -> None:
     if item is None or item.terminal:
         return
     for edge in item.dependencies:
-        if edge.via != via:
-            continue
+        if edge.via != via or edge not in _edges(draft, name):
+            continue  # telling one edge may have settled or ended another
         target, state, last = judge(draft, edge.kind, edge.target)
         inner = is_inner(draft, name, edge.kind, last)
         if (target, state, last, inner) != (edge.target, edge.state, edge.via, edge.inner):
@@ -180,6 +181,11 @@ def tell(draft: Draft, name: str, via: str) -> None:
                 regroup_waiters(draft, last)
     regroup(draft, name)
     review(draft, name)
+
+
+def _edges(draft: Draft, name: str) -> tuple[Dependency, ...]:
+    item = draft.item(name)
+    return item.dependencies if item is not None else ()
 
 
 def regroup(draft: Draft, name: str) -> None:
@@ -245,6 +251,8 @@ def enclose(draft: Draft, parent: str, child: str, *, left: bool = False) -> Non
             if via == child or not (leaf or via[0] == "?"):
                 tell(draft, name, via)
         queue += [d.via for d in item.dependencies if d.kind is DependencyKind.PARENT]
+        if item.successor:
+            queue.append(item.successor)
 
 
 def _any_child(draft: Draft, name: str) -> bool:

@@ -64,15 +64,16 @@ def last_of(items: Items, name: str) -> Item | None:
 
 
 def ancestors(items: Items, name: str) -> set[str]:
-    """Everything above an item by parent edges."""
+    """Everything above an item by parent edges, with who took the place of an ancestor."""
     found: set[str] = set()
     queue = [name]
     while queue:
         item = items.get(queue.pop())
         for d in item.dependencies if item is not None else ():
-            if d.kind == "parent-child" and d.via not in found:
-                found.add(d.via)
-                queue.append(d.via)
+            last = last_of(items, d.target)
+            if d.kind == "parent-child" and last is not None and last.id not in found:
+                found.add(last.id)
+                queue.append(last.id)
     return found
 
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 from base64 import b64decode, b64encode
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any, Final
 
 import msgspec
@@ -105,6 +106,22 @@ def _columns(event: StoredEvent) -> dict[str, Any]:
         "trace_context": event.trace_context,
         "conversation_ref": event.conversation_ref,
     }
+
+
+def ledger_of(lines: Iterable[bytes]) -> tuple[str, Iterable[bytes]]:
+    """The id of the exported ledger, and the lines again, the first one with them.
+
+    Raises ``INPUT_PROBLEM`` where the first line is not that of an export.
+    """
+    rest = iter(lines)
+    first = next(rest, b"")
+    try:
+        name = _decode(first)["ledger_id"]
+    except (msgspec.MsgspecError, KeyError, TypeError) as error:
+        raise _problem(
+            1, f"{type(error).__name__}: {error}", "the first line of an export"
+        ) from error
+    return str(name), chain([first], rest)
 
 
 def import_into(store: Store, lines: Iterable[bytes]) -> Moved:

@@ -6,13 +6,15 @@ import threading
 
 import psycopg
 import pytest
+from psycopg import errors
 from tests.contract.builders import begin, item, note, put
 from tests.stores.postgres.server import Server
 
-from remit.core.refusals import Code
-from remit.ports import RemitError
+from remit.core.refusals import Code, meaning
+from remit.ports import RemitError, StoreUnavailable
 from remit.stores.postgres import connections, opening
 from remit.stores.postgres.address import parse_address
+from remit.stores.postgres.failures import code_of, failure
 from remit.stores.postgres.store import PostgresStore
 from remit.wiring import create_ledger, open_ledger, path_of
 
@@ -73,6 +75,52 @@ def test_a_login_without_the_writer_role(postgres: Server, store: PostgresStore,
         reading.close()
     finally:
         postgres.run("DROP ROLE operator")
+
+
+@pytest.mark.parametrize(
+    ("said", "code"),
+    [
+        ('FATAL:  password authentication failed for user "ann"', Code.STORE_REFUSED),
+        ('FATAL:  role "ann" does not exist', Code.STORE_REFUSED),
+        ('FATAL:  no pg_hba.conf entry for host "h", user "ann"', Code.STORE_REFUSED),
+        ('FATAL:  database "work" does not exist', Code.LEDGER_MISSING),
+        ("FATAL:  the database system is not yet accepting connections", Code.STORE_UNAVAILABLE),
+        ("FATAL:  the database system is in recovery mode", Code.STORE_UNAVAILABLE),
+        ("FATAL:  sorry, too many clients already", Code.STORE_UNAVAILABLE),
+        ("connection refused", Code.STORE_UNAVAILABLE),
+    ],
+)
+def test_what_a_failed_login_says(said: str, code: Code) -> None:
+    """A server that is on its way back is away; it was once taken for a missing database."""
+    assert code_of(psycopg.OperationalError(said)) is code
+
+
+@pytest.mark.parametrize(
+    ("kind", "code"),
+    [
+        (errors.DiskFull, Code.STORE_FULL),
+        (errors.TooManyConnections, Code.STORE_UNAVAILABLE),
+        (errors.SerializationFailure, Code.STORE_UNAVAILABLE),
+        (errors.DeadlockDetected, Code.STORE_UNAVAILABLE),
+        (errors.LockNotAvailable, Code.STORE_UNAVAILABLE),
+        (errors.AdminShutdown, Code.STORE_UNAVAILABLE),
+        (errors.ReadOnlySqlTransaction, Code.STORE_UNAVAILABLE),
+        (errors.DataCorrupted, Code.LEDGER_CORRUPT),
+        (errors.UndefinedTable, Code.LEDGER_CORRUPT),
+        (errors.InsufficientPrivilege, Code.STORE_REFUSED),
+        (errors.InvalidPassword, Code.STORE_REFUSED),
+        (errors.InvalidCatalogName, Code.LEDGER_MISSING),
+        (errors.CheckViolation, Code.UNEXPECTED),
+    ],
+    ids=lambda value: getattr(value, "__name__", str(value)),
+)
+def test_what_errors_mean(kind: type[psycopg.Error], code: Code) -> None:
+    found = failure("write", parse_address("postgresql://ann@h/db"), kind("said"))
+    assert found.code is code
+    assert isinstance(found, StoreUnavailable) == (meaning(code).exit_status in (3, 8)
+                                                   and code is not Code.LEDGER_MISSING)  # fmt: skip
+    assert "postgresql://ann@h/db" in found.message
+    assert found.hint
 
 
 def test_an_old_server(url: str, store: PostgresStore, monkeypatch: pytest.MonkeyPatch) -> None:

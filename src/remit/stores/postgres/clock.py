@@ -5,7 +5,8 @@ jumped (``offset_us``). No server tells how long it has been up, so each writer 
 boot clock: since the last commit where that came from this boot of this machine, else since this
 process looked last. Where both advanced alike, the server's clock is the time. Where it went
 more than ``JUMP_US`` away, time goes on by the writer's boot clock, and the jump is reported until it
-is recorded. Where it fell behind by less, the boot clock bridges the gap, so time never stands still.
+is recorded. Where it fell behind by less, the boot clock bridges the gap, so time stands still for no longer than
+``NOISE_US``.
 A process that has nothing to compare with believes the server, but never goes behind a commit.
 """
 

@@ -49,9 +49,9 @@ _SPOKEN: Final = (
     ("password", Code.STORE_REFUSED),
     ("authentication", Code.STORE_REFUSED),
     ("pg_hba", Code.STORE_REFUSED),
-    ("role", Code.STORE_REFUSED),
     ("certificate", Code.STORE_REFUSED),
-    ("database", Code.LEDGER_MISSING),
+    ('role "', Code.STORE_REFUSED),
+    ("does not exist", Code.LEDGER_MISSING),
 )
 """A login that fails has no SQLSTATE in libpq, only words; without a known word it is just away."""
 
@@ -65,7 +65,7 @@ def code_of(error: psycopg.Error) -> Code:
     if isinstance(error, psycopg.DataError):
         return Code.BAD_INPUT
     text = str(error)
-    if "FATAL:" in text and "starting up" not in text and "shutting down" not in text:
+    if "FATAL:" in text:
         fatal = text.partition("FATAL:")[2]
         return next((code for word, code in _SPOKEN if word in fatal), Code.STORE_UNAVAILABLE)
     return Code.STORE_UNAVAILABLE

@@ -27,9 +27,7 @@ _ROW: Final = ("CHECK constraint failed", "NULL value in", "non-")
 def unsound(connection: apsw.Connection) -> Iterator[Difference]:
     """Each fault of structure and schema; the row's table is ``database`` or ``sqlite_schema``."""
     wanted = _made()
-    found: dict[str, str] = {
-        name: sql or "" for name, sql in connection.execute(q("all_of_the_schema"))
-    }
+    found = _statements(connection)
     for name in sorted(wanted.keys() | found.keys()):
         if wanted.get(name) != found.get(name):
             yield Difference(
@@ -47,6 +45,12 @@ def _made() -> dict[str, str]:
     fresh = apsw.Connection(":memory:")
     try:
         migrate(fresh)
-        return {name: sql or "" for name, sql in fresh.execute(q("all_of_the_schema"))}
+        return _statements(fresh)
     finally:
         fresh.close()
+
+
+def _statements(connection: apsw.Connection) -> dict[str, str]:
+    """Name -> statement, read as bytes, since what was damaged need not be text any more."""
+    found = connection.execute(q("statements"))
+    return {name.decode("utf-8", "replace"): sql.decode("utf-8", "replace") for name, sql in found}
