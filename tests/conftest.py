@@ -1,10 +1,54 @@
-"""What every test shares: how Hypothesis runs.
+"""What every test shares: how Hypothesis runs, and the one PostgreSQL server of a test process.
 
 A shared machine pauses tests at will, so an example has no deadline of its own; the time limit of
 each test (pyproject.toml) stands. A failure prints what repeats it.
 """
 
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
 from hypothesis import settings
+
+if TYPE_CHECKING:
+    from tests.stores.postgres.server import Server
 
 settings.register_profile("remit", deadline=None, print_blob=True)
 settings.load_profile("remit")
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Server]:
+    """A running server with a template database; started by the first test that asks for it."""
+    from tests.stores.postgres.server import Server
+
+    server = Server()
+    try:
+        server.start()
+        server.prepare_template()
+        yield server
+    finally:
+        server.stop()
+
+
+@pytest.fixture
+def database(postgres: Server) -> Iterator[str]:
+    """A database of its own for one test, with the schema and no ledger."""
+    name = postgres.database()
+    yield name
+    postgres.drop(name)
+
+
+@pytest.fixture(scope="session")
+def shared_database(postgres: Server) -> str:
+    """One database that tests use one after another; ``wiped`` empties it for each."""
+    return postgres.database()
+
+
+@pytest.fixture
+def wiped(postgres: Server, shared_database: str) -> str:
+    """A database with the schema and no ledger, faster than one of the test's own."""
+    postgres.wipe(shared_database)
+    return shared_database

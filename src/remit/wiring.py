@@ -8,27 +8,34 @@ this module knows which store stands behind a URL.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
-from urllib.parse import quote, unquote, urlsplit
+from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
 from remit.core.refusals import Code, Refused
 from remit.ports import RemitError, Store
 
 if TYPE_CHECKING:
+    from types import ModuleType
+
     from remit.core.gitfacts import RepositoryRefusal
     from remit.ports import ReadTx
     from remit.ports.outside import Backlog
     from remit.service.delivery import Delivery
     from remit.service.engine import Engine
     from remit.service.operations import Operations
+    from remit.service.transfer import Moved
     from remit.stores.sqlite.copies import Copied
     from remit.stores.sqlite.examine import Examined
 
 SQLITE: Final = "sqlite"
+POSTGRES: Final = ("postgresql", "postgres")
+_PASSWORD: Final = re.compile(r"(://[^/@:]*):.*@")
+"""The password of a URL, which no message repeats."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +59,7 @@ def path_of(url: str) -> Path:
     extra = parts.netloc or parts.query or parts.fragment
     if parts.scheme == SQLITE and parts.path.strip("/") and not extra:
         return Path("/" + unquote(parts.path, errors="surrogateescape").lstrip("/"))
+    url = _PASSWORD.sub(r"\1@", url)
     raise RemitError(
         f"cannot open the ledger {url!r}: expected sqlite:///path",
         "name a ledger like sqlite:///home/me/work/.remit/ledger.db with --ledger or REMIT_LEDGER;"
@@ -66,11 +74,54 @@ def url_of(path: Path) -> str:
     return f"sqlite://{quote(os.fsencode(path.absolute()))}"
 
 
+def shown(url: str) -> str:
+    """The URL of a ledger as it may be written down: a file's in its one form, no password."""
+    if not on_server(url):
+        return url_of(path_of(url))
+    options = [(k, v) for k, v in parse_qsl(urlsplit(url).query) if "password" not in k]
+    query = urlencode(options, quote_via=quote, safe="/")
+    return _PASSWORD.sub(r"\1@", url.partition("?")[0]) + ("?" if query else "") + query
+
+
+def on_server(url: str) -> bool:
+    """Whether a URL names a ledger in a PostgreSQL database, not in a file."""
+    return urlsplit(url).scheme in POSTGRES
+
+
 def open_store(url: str) -> Store:
-    """The store behind a URL."""
+    """The store behind a URL: ``sqlite:///path`` or ``postgresql://host/database?ledger=ID``."""
+    if on_server(url):
+        opened: Store = _postgres().open_store(url)
+        return opened
     from remit.stores.sqlite.store import open_store as open_sqlite
 
     return open_sqlite(path_of(url))
+
+
+def create_store(url: str, ledger_id: str) -> Store:
+    """An empty ledger's store; the ``ledger`` of a PostgreSQL URL goes before ``ledger_id``.
+
+    Raises ``LEDGER_EXISTS`` where the name is taken.
+    """
+    if on_server(url):
+        made: Store = _postgres().create_store(url, ledger_id)
+        return made
+    from remit.stores.sqlite.store import create_store as create_sqlite
+
+    return create_sqlite(path_of(url), ledger_id)
+
+
+def _postgres() -> ModuleType:
+    """The PostgreSQL store, which needs a driver that not everybody installs."""
+    try:
+        from remit.stores.postgres import opening
+    except ImportError as error:
+        raise RemitError(
+            f"cannot use a ledger in PostgreSQL: {error}",
+            "install the driver with pip install 'remit[postgres]'",
+            code=Code.STORE_REFUSED,
+        ) from error
+    return opening
 
 
 class Ledger:
@@ -138,16 +189,17 @@ def create_ledger(url: str, human: str, ledger_id: str = "") -> Ledger:
 
     from remit.core.commands import CreateLedger
     from remit.service.operations import Caller, Operations
-    from remit.stores.sqlite.store import create_store
 
-    path = path_of(url)
     name = ledger_id or str(uuid.UUID(bytes=os.urandom(16), version=4))
     try:
-        store: Store = create_store(path, name)
+        store: Store = create_store(url, name)
     except RemitError as taken:
         if taken.code is not Code.LEDGER_EXISTS or not path.exists():
             raise
-        store = open_store(url)
+        try:
+            store = open_store(url)
+        except RemitError:  # there are several, or what has the name is no ledger
+            raise taken from None
         with store.read() as tx:
             if tx.head().seq:
                 store.close()
@@ -157,6 +209,35 @@ def create_ledger(url: str, human: str, ledger_id: str = "") -> Ledger:
         store.close()
         raise RemitError(answer.message, answer.hint, answer.details, answer.code)
     return Ledger(store)
+
+
+def export_lines(ledger: Ledger) -> Iterator[bytes]:
+    """All of a ledger as lines that ``import_lines`` takes; see ``service.transfer``."""
+    from remit.service.transfer import export
+
+    return export(ledger.store)
+
+
+def import_lines(url: str, lines: Iterable[bytes]) -> tuple[Ledger, Moved]:
+    """Make a ledger from exported lines, with the id that they name, or go on making it.
+
+    Adopt it before work goes on in it, and stop using the one that it came from. Raises
+    ``INPUT_PROBLEM`` for lines that are not a whole, unchanged export.
+    """
+    from remit.service.transfer import import_into, ledger_of
+
+    first, rest = ledger_of(lines)
+    try:
+        store: Store = create_store(url, first)
+    except RemitError as taken:
+        if taken.code is not Code.LEDGER_EXISTS:
+            raise
+        store = open_store(url)
+    try:
+        return Ledger(store), import_into(store, rest)
+    except BaseException:
+        store.close()
+        raise
 
 
 def backup(ledger: Ledger, target: Path) -> Copied:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.contract.builders import Hands
+from tests.stores.postgres.server import Server
 
 from remit.ports import Store
 from remit.stores.memory import MemoryStore
@@ -28,7 +29,21 @@ class Ledger:
         return self.store
 
 
-def _sqlite(folder: Path, hands: Hands) -> Ledger:
+def _postgres(request: pytest.FixtureRequest, hands: Hands) -> Ledger:
+    from remit.stores.postgres import opening
+
+    server: Server = request.getfixturevalue("postgres")
+    url = server.url(request.getfixturevalue("wiped"))
+
+    def again(store: Store) -> Store:
+        store.close()
+        return opening.open_store(url, readings=hands)
+
+    return Ledger(opening.create_store(url, "ledger-1", readings=hands), hands, again)
+
+
+def _sqlite(request: pytest.FixtureRequest, hands: Hands) -> Ledger:
+    folder: Path = request.getfixturevalue("tmp_path")
     path = folder / "ledger.db"
 
     def again(store: Store) -> Store:
@@ -38,19 +53,20 @@ def _sqlite(folder: Path, hands: Hands) -> Ledger:
     return Ledger(create_store(path, "ledger-1", readings=hands), hands, again)
 
 
-def _memory(_folder: Path, hands: Hands) -> Ledger:
+def _memory(_request: pytest.FixtureRequest, hands: Hands) -> Ledger:
     return Ledger(MemoryStore("ledger-1", readings=hands), hands, lambda store: store)
 
 
 OPENERS = {
+    "postgres": _postgres,
     "sqlite": _sqlite,
     "memory": _memory,
 }
 
 
 @pytest.fixture(params=sorted(OPENERS))
-def ledger(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Ledger]:
-    made = OPENERS[request.param](tmp_path, Hands())
+def ledger(request: pytest.FixtureRequest) -> Iterator[Ledger]:
+    made = OPENERS[request.param](request, Hands())
     yield made
     made.store.close()
 

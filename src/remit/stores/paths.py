@@ -10,17 +10,24 @@ from collections.abc import Callable, Iterable
 
 
 def shortest_path(
-    start: str, goal: str, limit: int, onward: Callable[[str], Iterable[str]]
+    start: str,
+    goal: str,
+    limit: int,
+    onward: Callable[[str], Iterable[str]],
+    ahead: Callable[[list[str]], None] | None = None,
 ) -> tuple[str, ...] | None:
     """Items from ``start`` to ``goal``, both named; None where no path leads there.
 
     Looks at no more than ``limit`` items; past that it answers with an empty path, which proves
-    nothing.
+    nothing. ``ahead`` is told each level before its items are asked for, so that a store may fetch
+    all of them at once.
     """
     came: dict[str, str] = {start: ""}
     level = [start]
     while level:
         following: list[str] = []
+        if ahead is not None:
+            ahead(level)
         for item in level:
             if item == goal:
                 return _back(came, goal)

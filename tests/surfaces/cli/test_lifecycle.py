@@ -236,7 +236,12 @@ def test_a_report_without_a_change_is_refused_and_the_lease_stays(
     item, clone = made(repo), tmp_path / "clone"
     fence = str(repo.json("lease", item, "--clone", str(clone), actor="bot")["lease"]["fence"])
     report = ("report", "completion", item, "--fence", fence)
-    refused = {"status": 3, "code": "NOTHING_TO_REVIEW", "actor": "bot", "cwd": clone}
+    refused: dict[str, Any] = {
+        "status": 3,
+        "code": "NOTHING_TO_REVIEW",
+        "actor": "bot",
+        "cwd": clone,
+    }
     assert "commit" in repo.refused(*report, **refused)["hint"]
     (clone / "prog.py").write_text("def f(): return 2\n")
     assert "prog.py" in repo.refused(*report, **refused)["message"]

@@ -10,18 +10,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
+from remit.stores.statements import parse
 
-def parse(text: str) -> dict[str, str]:
-    """Name -> statement, comments left out; the text before the first name is the file's essay."""
-    found: dict[str, str] = {}
-    for block in text.split("\n-- name: ")[1:]:
-        name, _, body = block.partition("\n")
-        lines = [line for line in body.splitlines() if not line.startswith("--")]
-        statement = "\n".join(lines).strip().rstrip(";")
-        if not statement or name.strip() in found:
-            raise AssertionError(f"queries.sql: block {name.strip()!r} is empty or there twice")
-        found[name.strip()] = statement
-    return found
+__all__ = ["QUERIES", "parse", "q"]
 
 
 QUERIES: Final = parse(Path(__file__).with_name("queries.sql").read_text("utf-8"))

@@ -15,16 +15,19 @@ from typing import Any, Final
 
 import apsw
 
-from remit.core.facts import DependencyKind, Fact, Item, Key, Lane, Triage
+from remit.core.facts import Item, Key
 from remit.ports import Change
 from remit.stores import misuse
 from remit.stores.fact_codec import encode_fact
 from remit.stores.sqlite.queries import q
-
-Edges = frozenset[tuple[str, ...]]
-"""Edges as (via, kind, state, dependent, target), or children as (parent, child)."""
-
-_NONE: Final[Edges] = frozenset()
+from remit.stores.tables import (
+    body_columns,
+    children_of,
+    edges_of,
+    item_columns,
+    placed,
+    version_of,
+)
 
 _ORDER: Final = (
     "delete_edge", "delete_child", "delete_item", "delete_alias", "delete_triage", "delete_lane",
@@ -34,53 +37,6 @@ _ORDER: Final = (
     "insert_fact",
 )  # fmt: skip
 _SQL: Final = {name: q(name) for name in _ORDER}
-
-
-def item_columns(item: Item) -> tuple[Any, ...]:
-    """The columns of an item from ``number`` on."""
-    lease = item.lease
-    return (
-        item.number, str(item.status), item.lane, item.rank, item.gate,
-        None if item.hold is None else item.hold.reason,
-        None if lease is None else lease.fence,
-        None if lease is None else lease.expires_at,
-        None if lease is None else lease.actor,
-        bytes.fromhex(item.text) or None, item.unmet, item.version, encode_fact(item),
-    )  # fmt: skip
-
-
-def triage_columns(record: Triage) -> tuple[Any, ...]:
-    """The columns of a triage record from ``item`` on."""
-    return (record.item, record.kind, int(record.open), record.opened_seq, encode_fact(record))
-
-
-def lane_columns(lane: Lane) -> tuple[Any, ...]:
-    """The columns of a lane from ``passed`` on."""
-    return (lane.passed, lane.ready, encode_fact(lane))
-
-
-def version_of(fact: Fact) -> int:
-    """A fact's own version, 0 where it has none."""
-    return getattr(fact, "version", 0)
-
-
-def edges_of(item: Item | None) -> Edges:
-    """The edges that an item has in the reverse index."""
-    if item is None or item.terminal or not item.dependencies:
-        return _NONE
-    return frozenset(
-        (edge.via, str(edge.kind), str(edge.state), item.id, edge.target)
-        for edge in item.dependencies
-    )
-
-
-def children_of(item: Item | None) -> Edges:
-    """The pairs of parent and child that an item is the child in, finished or not."""
-    if item is None or not item.dependencies:
-        return _NONE
-    return frozenset(
-        (edge.via, item.id) for edge in item.dependencies if edge.kind is DependencyKind.PARENT
-    )
 
 
 class Batch:
@@ -158,7 +114,7 @@ class Batch:
         else:
             columns = item_columns(new)
             where = (ledger, key[1], columns[0], old.version)
-            if _placed(old) == _placed(new):
+            if placed(old) == placed(new):
                 self._put("touch_item", key, (*columns[9:], *where))
             else:
                 self._put("update_item", key, (*columns[1:], *where))
@@ -189,10 +145,10 @@ class Batch:
             if old is not None:
                 self._put(f"delete_{table}", key, (ledger, key[1], encode_fact(old)))
         elif old is None:
-            self._put(f"insert_{table}", key, (ledger, key[1], *_columns(new)))
+            self._put(f"insert_{table}", key, (ledger, key[1], *body_columns(new)))
         else:
             where = (ledger, key[1], encode_fact(old))
-            self._put(f"update_{table}", key, (*_columns(new), *where))
+            self._put(f"update_{table}", key, (*body_columns(new), *where))
 
     def _fact(self, change: Change) -> None:
         old, new, ledger = change.old, change.new, self._ledger_id
@@ -207,23 +163,6 @@ class Batch:
         else:
             where = (ledger, kind, name, version_of(old), encode_fact(old))
             self._put("update_fact", key, (version_of(new), encode_fact(new), *where))
-
-
-def _columns(fact: Fact) -> tuple[Any, ...]:
-    if isinstance(fact, Triage):
-        return triage_columns(fact)
-    assert isinstance(fact, Lane)
-    return lane_columns(fact)
-
-
-def _placed(item: Item) -> tuple[Any, ...]:
-    """What the indexes of an item see, but its id and number, which never change."""
-    lease = item.lease
-    return (
-        item.status, item.work_class, item.tenant, item.rank, item.gate,
-        None if item.hold is None else item.hold.reason,
-        None if lease is None else (lease.fence, lease.expires_at, lease.actor),
-    )  # fmt: skip
 
 
 def write_changes(connection: apsw.Connection, ledger_id: str, changes: Iterable[Change]) -> None:

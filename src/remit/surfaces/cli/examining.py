@@ -52,10 +52,13 @@ def _python() -> Check:
 
 def _store(session: Session) -> list[Check]:
     from remit.wiring import examine as look
-    from remit.wiring import path_of
+    from remit.wiring import on_server, path_of, shown
 
     try:
         url = session.url
+        if on_server(url):
+            clock = _clock(session)
+            return [check("store", "PASS", f"{shown(url)}: the server answers"), clock]
         path = path_of(url)
         found = look(url)
         clock = _clock(session)

@@ -49,19 +49,23 @@ def init(
     """Make a ledger here, and a configuration to commit.
 
     In a git repository the ledger lies in the git common directory, which worktrees share and no
-    clean-up reaches; elsewhere in .remit. Where a ledger is already, it is named and left alone.
+    clean-up reaches; elsewhere in .remit; with --ledger postgresql://... in that database. Where a ledger is already, it is named and left alone.
     """
-    from remit.wiring import create_ledger, path_of, url_of
+    from remit.wiring import create_ledger, on_server, path_of, url_of
 
     at = finding.place()
     named = session.options.ledger or os.environ.get("REMIT_LEDGER", "")
-    path = path_of(named).absolute() if named else finding.new_ledger(at)
-    _free(path, at, named)
     first = human or session.actor
     session.config  # noqa: B018  # a configuration with a fault is refused before anything is made
-    _folder(path.parent)
-    url = url_of(path)
-    made = create_ledger(url, first)
+    if on_server(named):
+        made = create_ledger(named, first)
+        url = made.store.url
+    else:
+        path = path_of(named).absolute() if named else finding.new_ledger(at)
+        _free(path, at, named)
+        _folder(path.parent)
+        url = url_of(path)
+        made = create_ledger(url, first)
     ledger_id = made.store.ledger_id
     made.close()
     config = session.config.path or _write_config((at.top or at.cwd) / NAME)

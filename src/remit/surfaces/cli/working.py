@@ -152,13 +152,13 @@ def make_clone(
     made = delivery.clone(item, fence, Path(os.path.normpath(directory.absolute())), branch)
     if isinstance(made, Refused):
         raise Stop(made)
-    from remit.wiring import path_of, url_of
+    from remit.wiring import shown
 
     repository = str(finding.repository(session.url).absolute())
     finding.note_attempt(
         Path(made.path),
         {
-            "ledger": url_of(path_of(session.url)),
+            "ledger": shown(session.url),
             "repository": repository,
             "item": item,
             "fence": fence,

@@ -1,0 +1,243 @@
+"""The PostgreSQL store: one of the ledgers in a database, for many machines at once.
+
+A write holds the ledger's advisory lock from its first step to its commit; whoever dies, hangs or
+is cut off loses the lock with the connection. Reads are snapshots in a read-only role and wait for
+nobody. What went wrong before the commit surely did nothing; only a line lost in the commit itself
+leaves the outcome unknown.
+
+``pause``, where set, is called with the name of each step of a write, as in the SQLite store:
+``begin``, ``begun``, ``before events``, ``after rows``, ``before commit``, ``after commit``.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from hashlib import sha256
+from typing import Any, Final
+
+import psycopg
+from psycopg import errors, sql
+
+from remit.core.facts import Fact, Key
+from remit.core.refusals import Code
+from remit.ports import Codec, Difference, LedgerCorrupt, ReadTx, RemitError, StoreUnavailable
+from remit.stores import codec
+from remit.stores.postgres.address import Address
+from remit.stores.postgres.clock import ServerClock
+from remit.stores.postgres.connections import Connection, Connections
+from remit.stores.postgres.failures import failure, is_certain, unknown
+from remit.stores.postgres.queries import q
+from remit.stores.postgres.transaction import PostgresRead
+from remit.stores.postgres.writing import PostgresWrite
+from remit.stores.tables import expected
+
+WAIT_MS: Final = 10_000
+"""How long a writer waits for each of its locks, and anybody for a connection."""
+
+HANG_MS: Final = 120_000
+"""How long a transaction may stand idle before the server ends it, and with it its lock."""
+
+
+def lock_key(ledger_id: str, purpose: str) -> int:
+    """The advisory lock's key of a ledger: 63 bits, so that two ledgers practically never share."""
+    return int.from_bytes(sha256(f"remit/{purpose}/{ledger_id}".encode()).digest()[:8]) >> 1
+
+
+class PostgresStore:
+    """A ledger in a PostgreSQL database; see ``remit.ports.Store``.
+
+    Use ``open_store`` or ``create_store`` of ``opening``. Safe to use from several threads; not
+    across a fork. ``unsynced`` says that the server would answer a commit before it is on the disk:
+    every write of this store then asks for the disk (INV-22).
+    """
+
+    def __init__(
+        self,
+        address: Address,
+        ledger_id: str,
+        place: str,
+        clock: ServerClock,
+        wait_ms: int,
+        *,
+        unsynced: bool,
+    ) -> None:
+        self.ledger_id = ledger_id
+        self.url = address.of(ledger_id)
+        self.pause: Callable[[str], None] | None = None
+        self.codec: Codec = codec
+        self._address = address
+        self._place = place
+        self._clock = clock
+        self._wait_ms = wait_ms
+        self._pid = os.getpid()
+        self._connections = Connections(address, wait_ms)
+        self._closed = False
+        state = q("state").format(ledger_id=sql.Literal(ledger_id).as_string())
+        keys = {name: lock_key(ledger_id, name) for name in ("queue", "writer")}
+        self._keys = keys
+        hang = f"SET LOCAL idle_in_transaction_session_timeout = {HANG_MS}"
+        begin = (
+            f"BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL ROLE remit_writer; {hang};"
+            f"{' SET LOCAL synchronous_commit = on;' if unsynced else ''} SET LOCAL lock_timeout = {wait_ms}; "
+        )
+        self._begin_write = f"{begin}{q('lock').format(**keys)}; {state}"
+        self._begin_urgent = f"{begin}{q('lock_urgent').format(**keys)}; {state}"
+        self._begin_read = (
+            "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL ROLE remit_reader;"
+            f" {hang}; {state}"
+        )
+
+    @contextmanager
+    def read(self) -> Iterator[PostgresRead]:
+        """A short snapshot that never blocks the writer."""
+        self._demand_usable("read")
+        connection, row = self._enter("read", self._begin_read)
+        try:
+            yield PostgresRead(connection, row, self._clock)
+        except psycopg.Error as error:
+            raise failure("read", self._address, error) from error
+        finally:
+            self._leave(connection)
+
+    @contextmanager
+    def write(self, *, urgent: bool = False, adopting: bool = False) -> Iterator[PostgresWrite]:
+        """The writer's transaction; commits when left without an exception."""
+        self._demand_usable("write")
+        self._step("begin")
+        connection, row = self._enter("write", self._begin_urgent if urgent else self._begin_write)
+        try:
+            try:
+                tx = PostgresWrite(connection, row, self._clock, self._place, self._step)
+                self._demand_adopted(tx, adopting=adopting)
+                self._step("begun")
+                yield tx
+                dirty = tx.finish()
+                if adopting and tx.adopted is None and dirty:
+                    self._demand_adopted(tx, adopting=False)
+                self._step("before commit")
+            except psycopg.Error as error:
+                raise failure("write", self._address, error) from error
+            self._commit(connection, dirty=dirty)
+        finally:
+            self._leave(connection)
+        self._step("after commit")
+
+    def epoch_known(self) -> int:
+        """The highest epoch that the ledger knows; nothing outside the database keeps another."""
+        with self.read() as tx:
+            return int(tx.epoch)
+
+    def rebuild(
+        self, fold: Callable[[ReadTx], Iterable[tuple[Key, Fact]]], *, swap: bool
+    ) -> list[Difference]:
+        """Compare the rows with freshly folded facts, and with ``swap`` put theirs in place."""
+        if not swap:
+            with self.read() as tx:
+                return tx.compare_rows(expected(fold(tx)))
+        with self.write() as writer:
+            rows = expected(fold(writer))
+            found = writer.compare_rows(rows)
+            if found:
+                writer.replace_rows(rows)
+            return found
+
+    def close(self) -> None:
+        """Release the connections; safe to call twice."""
+        self._closed = True
+        self._connections.close()
+
+    def _step(self, name: str) -> None:
+        if self.pause is not None:
+            self.pause(name)
+
+    def _enter(self, operation: str, begin: str) -> tuple[Connection, tuple[Any, ...]]:
+        """Begin a transaction; nothing was done yet, so a stale connection is replaced unseen."""
+        while True:
+            connection, fresh = self._connections.take(operation)
+            try:
+                return connection, self._begun(connection, begin)
+            except psycopg.Error as error:
+                lost = connection.closed
+                self._leave(connection)
+                if lost and not fresh:
+                    self._connections.drop_idle()
+                    continue
+                if isinstance(error, errors.LockNotAvailable):
+                    raise self._too_long(operation) from error
+                raise failure(operation, self._address, error) from error
+            except BaseException:
+                self._leave(connection)
+                raise
+
+    def _begun(self, connection: Connection, begin: str) -> tuple[Any, ...]:
+        cursor = connection.execute(begin, prepare=False)
+        while cursor.nextset():
+            pass  # every statement of the message has an answer; the last one is the ledger's row
+        row = cursor.fetchone()
+        if row is None:
+            raise LedgerCorrupt(
+                f"cannot use {self.url}: the database no longer holds this ledger",
+                "restore a backup",
+                {"url": self.url},
+            )
+        return row
+
+    def _leave(self, connection: Connection) -> None:
+        """End what is still open and hand the connection back; a broken one is dropped."""
+        with suppress(psycopg.Error):
+            if connection.info.transaction_status != psycopg.pq.TransactionStatus.IDLE:
+                connection.execute("ROLLBACK", prepare=False)
+        self._connections.give(connection)
+
+    def _commit(self, connection: Connection, *, dirty: bool) -> None:
+        try:
+            cursor = connection.execute("COMMIT", prepare=False)
+        except psycopg.Error as error:
+            if not dirty or is_certain(error):
+                raise failure("commit to", self._address, error) from error
+            raise unknown(self._address, error) from error
+        if cursor.statusmessage != "COMMIT":
+            raise RemitError(
+                f"cannot commit to {self.url}: found {cursor.statusmessage}, expected COMMIT",
+                "this is a bug in remit; nothing was written",
+                {"url": self.url},
+            )
+
+    def _too_long(self, operation: str) -> StoreUnavailable:
+        """Say who holds the lock, where the server tells."""
+        holder: tuple[Any, ...] | None = None
+        connection, _ = self._connections.take(operation)
+        with suppress(psycopg.Error):
+            key = self._keys["writer"]
+            holder = connection.execute(q("holder"), (key, key)).fetchone()
+        self._leave(connection)
+        who = f"server process {holder[0]} ({holder[1]})" if holder else "another writer"
+        return StoreUnavailable(
+            f"cannot {operation} {self.url}: waited {self._wait_ms} ms for the writer's lock,"
+            f" held by {who}",
+            "see what that process does, and end it if it hangs; nothing was written",
+            {"url": self.url, "holder": holder[0] if holder else 0, "waited_ms": self._wait_ms},
+        )
+
+    def _demand_usable(self, operation: str) -> None:
+        if self._closed or os.getpid() != self._pid:
+            found = "the store is closed" if self._closed else "it was opened before a fork"
+            raise StoreUnavailable(
+                f"cannot {operation} {self.url}: {found}",
+                "open the ledger again in this process",
+                {"url": self.url},
+            )
+
+    def _demand_adopted(self, tx: PostgresWrite, *, adopting: bool) -> None:
+        moved = tx.place != self._place
+        if adopting or not (tx.adoption_required or moved):
+            return
+        found = "it was restored into another database" if moved else "it was restored or copied"
+        raise RemitError(
+            f"cannot write {self.url}: {found}, expected a ledger that was adopted",
+            "make sure that no other copy is in use, then run 'remit ledger adopt'",
+            {"url": self.url, "epoch": tx.epoch, "epoch_known": tx.epoch},
+            code=Code.LEDGER_NOT_ADOPTED,
+        )

