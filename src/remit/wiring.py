@@ -194,11 +194,12 @@ def create_ledger(url: str, human: str, ledger_id: str = "") -> Ledger:
     try:
         store: Store = create_store(url, name)
     except RemitError as taken:
-        if taken.code is not Code.LEDGER_EXISTS:
+        there = on_server(url) or path_of(url).exists()
+        if taken.code is not Code.LEDGER_EXISTS or not there:
             raise
         try:
             store = open_store(url)
-        except RemitError:  # there are several, or what is in the way of the name is no ledger
+        except RemitError:  # there are several, or what has the name is no ledger
             raise taken from None
         with store.read() as tx:
             if tx.head().seq:

@@ -149,7 +149,15 @@ def test_work_that_was_not_done_is_a_gap_and_goes_to_triage(repo: Cli, tmp_path:
     [record] = repo.json("triage", "list")["records"]
     assert (record["kind"], record["id"]) == ("verifier-gap", found["triage"])
     assert repo.json("triage", "show", record["id"])["records"] == [record]
-    assert "verifier-gap" in repo.text("triage", "show", record["id"])
+    assert record["resolutions"] == ["reverify", "supersede"]
+    assert record["evidence"] == ["V-1 EXIT_UNEXPECTED"]
+    log = record["payload"]["results"][0]["log"]
+    assert "AssertionError" in repo.text("ledger", "text", log)
+    assert repo.json("ledger", "text", log)["digest"] == log
+    repo.refused("ledger", "text", log[:-1], status=4, code="BLOB_UNKNOWN")
+    told = repo.text("triage", "show", record["id"])
+    for said in ("verifier-gap", "reverify, supersede", "V-1 EXIT_UNEXPECTED"):
+        assert said in told
     repo.refused("triage", "resolve", record["id"], "requeue", status=3, code="RESOLUTION_REFUSED")
     solved = repo.json("triage", "resolve", record["id"], "reverify", "--reason", "again")
     assert solved["item"]["status"] == "shipped"
