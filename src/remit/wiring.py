@@ -194,7 +194,7 @@ def create_ledger(url: str, human: str, ledger_id: str = "") -> Ledger:
     try:
         store: Store = create_store(url, name)
     except RemitError as taken:
-        if taken.code is not Code.LEDGER_EXISTS or not path.exists():
+        if taken.code is not Code.LEDGER_EXISTS:
             raise
         try:
             store = open_store(url)
