@@ -194,7 +194,8 @@ def create_ledger(url: str, human: str, ledger_id: str = "") -> Ledger:
     try:
         store: Store = create_store(url, name)
     except RemitError as taken:
-        if taken.code is not Code.LEDGER_EXISTS:
+        there = on_server(url) or path_of(url).exists()
+        if taken.code is not Code.LEDGER_EXISTS or not there:
             raise
         try:
             store = open_store(url)

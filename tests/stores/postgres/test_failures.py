@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -124,8 +125,9 @@ def test_urgent_writers_go_first(store: PostgresStore, url: str) -> None:
     with psycopg.connect(url, autocommit=True) as raw, store.write():
         for number, thread in enumerate(threads, 1):
             thread.start()
+            until = time.monotonic() + 20
             while raw.execute(waiting).fetchone() != (number,):
-                pass
+                assert time.monotonic() < until
     for thread in threads:
         thread.join()
     assert order[0] == "urgent"
