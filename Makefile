@@ -13,7 +13,7 @@ STAMP  := $(VENV)/.ready
 UV     ?= $(BIN)/uv
 
 .DEFAULT_GOAL := help
-.PHONY: FORCE help setup demo test lint check bench torture lock clean
+.PHONY: FORCE help setup demo test lint check bench prove torture lock clean
 
 help:  ## Show this text
 	@printf 'remit: one ledger, one queue and one lifecycle for work whose outcome matters\n\n'
@@ -45,10 +45,13 @@ lint: $(STAMP)  ## Format, lint, types and import rules, without the tests
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 
-check: lint test  ## All that CI runs: lint, then test
+check: lint test  ## Lint, then test: what CI runs, before prove
 
 bench: $(STAMP)  ## Measure this machine
 	@$(BIN)/remit bench $(ARGS)
+
+prove: $(STAMP)  ## Explore small worlds, plant faults (minutes)
+	$(BIN)/python -m remit.proofs model --mutants $(ARGS)
 
 torture: $(STAMP)  ## Run the long forms of the tests (minutes)
 	@echo 'torture: tests marked "torture", one at a time'

@@ -194,7 +194,8 @@ def create_ledger(url: str, human: str, ledger_id: str = "") -> Ledger:
     try:
         store: Store = create_store(url, name)
     except RemitError as taken:
-        if taken.code is not Code.LEDGER_EXISTS:
+        there = on_server(url) or path_of(url).exists()
+        if taken.code is not Code.LEDGER_EXISTS or not there:
             raise
         try:
             store = open_store(url)
@@ -273,6 +274,16 @@ def git_version(folder: Path) -> str | RepositoryRefusal:
     return done if isinstance(done, RepositoryRefusal) else done.text.strip()
 
 
+def uncommitted(folder: Path) -> list[str] | RepositoryRefusal:
+    """The tracked files in a work tree that were changed and not committed, as git tells them.
+
+    It runs with the folder's own configuration: ask only where the caller works already.
+    """
+    from remit.repository.before import uncommitted as ask
+
+    return ask(folder)
+
+
 def _sqlite_only(operation: str, url: str) -> RemitError:
     return RemitError(
         f"cannot {operation} {url}: expected a ledger in a SQLite file",
@@ -321,4 +332,5 @@ def input_error(problem: Exception) -> RemitError:
     """An input that cannot be read, in the terms of all other errors."""
     code = getattr(problem, "code", "")
     hint = getattr(problem, "hint", "")
-    return RemitError(str(problem), hint, {"input_code": str(code)}, code=Code.INPUT_PROBLEM)
+    said = str(problem).removesuffix(f"; {hint}") if hint else str(problem)
+    return RemitError(said, hint, {"input_code": str(code)}, code=Code.INPUT_PROBLEM)

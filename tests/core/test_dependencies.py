@@ -7,6 +7,7 @@ command with the oracle, which works all of it out from nothing.
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -21,7 +22,7 @@ from remit.core.dependencies import MAX_DEPENDENCIES
 from remit.core.facts import Ledger
 from remit.core.refusals import Code, Refused
 from remit.service import loading
-from remit.service.engine import Done
+from remit.service.engine import Done, Engine
 
 KINDS = ("blocks", "parent-child", "conditional-blocks", "waits-for")
 
@@ -339,6 +340,56 @@ def test_long_chains_are_searched_in_few_rounds(world: World) -> None:
     assert len(refused.details["cycle"]) == len(chain) + 1
 
 
+@pytest.mark.parametrize("upwards", [False, True])
+def test_news_goes_down_a_deep_line_of_parents(world: World, upwards: bool) -> None:
+    """Each of 150 levels once took a round of its own, and the call ended in an AssertionError."""
+    count = 150
+    world.many(*((HUMAN, c.CreateItem("w")) for _ in range(count + 1)))
+    pairs = [(f"W-{n}", f"W-{n - 1}") for n in range(2, count + 1)]
+    for child, parent in reversed(pairs) if upwards else pairs:
+        add(world, child, parent, "parent-child")
+    top, bottom, other = "W-1", f"W-{count}", f"W-{count + 1}"
+    world.engine = Engine(world.store)  # nothing is kept from the calls before
+    add(world, top, other)
+    assert world.item(bottom).unmet == 1
+    world.no(HUMAN, c.AddDependency(other, bottom), Code.DEPENDENCY_CYCLE)
+    remove(world, top, other)
+    assert world.item(bottom).unmet == 0
+
+
+def test_news_down_a_long_line_takes_few_rounds(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Beginning the decision again at each of 300 levels took 18 s, with the writer held."""
+    count = 300
+    world.many(*((HUMAN, c.CreateItem("w")) for _ in range(count + 1)))
+    for n in range(2, count + 1):
+        add(world, f"W-{n}", f"W-{n - 1}", "parent-child")
+    rounds = []
+    load = loading.Loader.load
+
+    def counted(loader: loading.Loader, *asked: Any) -> bool:
+        rounds.append(asked)
+        return load(loader, *asked)
+
+    monkeypatch.setattr(loading.Loader, "load", counted)
+    add(world, "W-1", f"W-{count + 1}")
+    assert world.item(f"W-{count}").unmet == 1
+    assert len(rounds) < 40
+
+
+def test_a_long_line_of_successors_is_followed_in_one_round(world: World) -> None:
+    """Two waits on the head of 64 successors once ran out of rounds."""
+    world.many(*((HUMAN, c.CreateItem("w")) for _ in range(140)))
+    for first in (1, 67):
+        for n in range(first, first + 64):
+            close(world, f"W-{n}", "superseded", f"W-{n + 1}")
+    world.engine = Engine(world.store)
+    edges = (("W-1", "waits-for"), ("W-67", "waits-for"), ("W-2", "blocks"))
+    waiting = world.create(depends_on=edges)
+    assert [d.via for d in world.item(waiting).dependencies] == ["W-65", "W-131", "W-65"]
+
+
 def test_what_is_met_closes_no_cycle(world: World) -> None:
     a = world.create()
     b = world.create(depends_on=((a, "blocks"),))
@@ -361,6 +412,18 @@ def test_an_item_in_work_gets_no_new_dependency_and_no_edge_twice(world: World) 
     for stage in ("leased", "in-review", "approved", "shipped"):
         busy = world.until(stage)
         world.no(HUMAN, c.AddDependency(busy, target), Code.BRIEF_IS_LIVE)
+
+
+@pytest.mark.parametrize("stage", ["in-review", "approved"])
+def test_work_put_aside_gets_no_dependency_that_it_would_return_without(
+    world: World, stage: str
+) -> None:
+    """Approved work went aside, got a dependency and returned to approved with it unmet."""
+    target, item = world.create(), world.until(stage)
+    world.ok("cat", c.OpenTriage(item, "ship-unverifiable"))
+    world.no(HUMAN, c.AddDependency(item, target), Code.BRIEF_IS_LIVE)
+    world.ok(HUMAN, c.ResolveTriage(world.item(item).triage[0], "return", "seen again"))
+    assert (world.status(item), world.item(item).unmet) == (stage, 0)
 
 
 def test_an_item_has_at_most_so_many_edges(world: World) -> None:
@@ -423,6 +486,24 @@ def test_all_kinds_of_dependents_are_told_in_chunks(
         ledger = world.fact("ledger", "ledger")
         assert isinstance(ledger, Ledger)
         assert ledger.unsettled == ()
+
+
+@pytest.mark.parametrize("count", [120, settlement.FAN_OUT + 100])
+def test_a_dead_end_sends_all_who_wait_to_triage_and_the_ledger_goes_on(
+    world: World, count: int
+) -> None:
+    """Each triage record once took a round: a failed close of an item that 64 others wait on ended
+    in an AssertionError, with more than 400 of them in every write of the ledger from then on.
+    """
+    target = world.create()
+    edges = ((target, "blocks"),)
+    world.many(*((HUMAN, c.CreateItem("w", depends_on=edges)) for _ in range(count)))
+    close(world, target, "failed")
+    assert world.fact("count", "triaged") == count
+    ledger = world.fact("ledger", "ledger")
+    assert isinstance(ledger, Ledger)
+    assert ledger.unsettled == ()
+    world.ok(HUMAN, c.AddNote(target, Text("it goes on")))
 
 
 @pytest.mark.parametrize("children", [120, 420])

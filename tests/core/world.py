@@ -58,8 +58,8 @@ class World:
         return Operations(self.store, Caller(actor), self.engine)
 
     def do(self, actor: str, command: Command, command_id: str = "") -> Answer:
-        """Run one command."""
-        return self.ops(actor).run(command, command_id=command_id)
+        """Run one command, what remit itself would have to have seen as well."""
+        return self.ops(actor).observed([command], [command_id])[0]
 
     def ok(self, actor: str, command: Command, command_id: str = "") -> Done:
         """Run a command that must be accepted."""

@@ -1,7 +1,8 @@
 """Whole ledgers for tests that go through the Python API, and what may be said of any of them.
 
 Everything here stands on SQLite files and on the operations that surfaces call. ``faults_of`` is what
-every test of the whole ends with: the ledger verifies, the rows are the fold, the counts add up.
+every test of the whole ends with: the ledger verifies, the rows are the fold, the counts add up, and
+the history could have come about by the rules.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from remit.core.facts import COUNTS, Item
 from remit.core.refusals import Code, Refused
 from remit.core.rows import RowKind, RowSpec
 from remit.ports import ReadTx
+from remit.proofs.history import judge, read_rows
 from remit.service.engine import Answer, Done
 from remit.service.integrity import verify
 from remit.service.operations import item_of
@@ -113,7 +115,7 @@ def rows_of(path: Path) -> dict[tuple[str, tuple[Any, ...]], tuple[Any, ...]]:
 
 
 def faults_of(ledger: Ledger) -> list[str]:
-    """What is wrong with a ledger: integrity, rows against the fold, counts against the items."""
+    """What is wrong with a ledger: integrity, rows against the fold, counts, and its history."""
     report = verify(ledger.store, fold=evolve)
     found = [str(problem) for problem in report.problems]
     if not report.rows_compared:
@@ -134,6 +136,9 @@ def faults_of(ledger: Ledger) -> list[str]:
     for item in items:
         if (item.lease is not None) != (str(item.status) == "leased"):
             found.append(f"{item.id}: status {item.status} with lease {item.lease}")
+    with ledger.store.read() as tx:
+        events, rows = read_rows(tx)
+    found += [str(problem) for problem in judge(events, rows=rows)]
     return found
 
 

@@ -242,6 +242,49 @@ def test_a_head_with_nothing_new_is_a_fact(lab: Any, repo: GitRepository) -> Non
     assert (taken.commits, taken.base_sha) == ((), head)
 
 
+def test_a_head_that_was_pushed_first_has_the_base_that_main_had(
+    lab: Any, repo: GitRepository
+) -> None:
+    clone = cloned(lab, repo)
+    base = lab.git("rev-parse", "HEAD", cwd=clone)
+    head = lab.commit({"w.txt": "w"}, cwd=clone)
+    lab.push(cwd=clone)
+    repo.observe_main()
+    taken = repo.take_over(clone, head, "W-1.1")
+    assert isinstance(taken, Takeover)
+    assert (taken.commits, taken.base_sha) == ((head,), base)
+
+
+def test_what_others_landed_before_a_head_that_was_pushed_first_is_not_its_change(
+    lab: Any, repo: GitRepository
+) -> None:
+    cloned(lab, repo)
+    other = lab.other()
+    theirs = lab.commit({"o.txt": "o"}, cwd=other)
+    lab.push(cwd=other)
+    lab.git("pull", "-q", "origin", "main")
+    head = lab.commit({"m.txt": "m"})
+    lab.push()
+    repo.observe_main()
+    taken = repo.take_over(None, head, "W-1.1")
+    assert isinstance(taken, Takeover)
+    assert (taken.commits, taken.base_sha) == ((head,), theirs)
+
+
+def test_the_mains_that_were_observed_are_remembered(lab: Any, repo: GitRepository) -> None:
+    cloned(lab, repo)
+    other = lab.other()
+    theirs = lab.commit({"o.txt": "o"}, cwd=other)
+    lab.push(cwd=other)
+    repo.observe_main()
+    head = lab.commit({"p.txt": "p"}, cwd=other)
+    lab.push(cwd=other)
+    repo.observe_main()
+    taken = repo.take_over(other, head, "W-1.1")
+    assert isinstance(taken, Takeover)
+    assert (taken.commits, taken.base_sha) == ((head,), theirs)
+
+
 def test_the_list_of_commits_is_bounded(
     lab: Any, repo: GitRepository, monkeypatch: pytest.MonkeyPatch
 ) -> None:

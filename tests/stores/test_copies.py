@@ -15,7 +15,7 @@ from remit.core.refusals import Code
 from remit.ports import LedgerCorrupt, RemitError, StoreUnavailable
 from remit.stores.sqlite import place
 from remit.stores.sqlite.copies import backup, restore
-from remit.stores.sqlite.store import SqliteStore, open_store
+from remit.stores.sqlite.store import SqliteStore, create_store, open_store
 
 
 def adopt(store: SqliteStore, epoch: int, version: int = 2) -> None:
@@ -126,6 +126,54 @@ def test_a_copied_backup_file_is_marked_too(store: SqliteStore, tmp_path: Path) 
     copy = open_store(tmp_path / "elsewhere.db")
     refused(copy)
     copy.close()
+
+
+def put_in_place(path: Path, copy: Path) -> None:
+    """Put a file under a ledger's name, as somebody would by hand."""
+    for name in (path, Path(f"{path}-wal"), Path(f"{path}-shm")):
+        name.unlink(missing_ok=True)
+    shutil.copy(copy, path)
+
+
+def test_an_older_copy_of_the_same_epoch_put_back_is_refused(
+    store: SqliteStore, path: Path, tmp_path: Path
+) -> None:
+    old = tmp_path / "old.db"
+    note(store, "W-1", 1)
+    with closing(sqlite3.connect(path)) as raw, closing(sqlite3.connect(old)) as target:
+        raw.backup(target)
+    note(store, "W-1", 2)
+    store.close()
+    put_in_place(path, old)
+    put_back = open_store(path)
+    assert "an older copy was put in its place" in refused(put_back).message
+    with put_back.read() as tx:
+        head = tx.head().seq
+    with pytest.raises(RemitError), put_back.write(adopting=True) as tx:
+        tx.append([record(tx, "W-1", 2, EpochAdopted(0, 0, "no higher"))])
+    adopt(put_back, 1)
+    note(put_back, "W-1", 2)
+    put_back.close()
+    again = open_store(path)
+    note(again, "W-1", 3)
+    with again.read() as tx:
+        assert tx.head().seq == head + 3
+    again.close()
+
+
+def test_another_ledger_put_in_its_place_is_refused(
+    store: SqliteStore, path: Path, tmp_path: Path
+) -> None:
+    other = create_store(tmp_path / "other.db", "ledger-2")
+    note(other, "W-1", 1)
+    other.close()
+    store.close()
+    put_in_place(path, tmp_path / "other.db")
+    replaced = open_store(path)
+    assert "knows another ledger" in refused(replaced).message
+    adopt(replaced, 1, version=1)
+    note(replaced, "W-1", 2)
+    replaced.close()
 
 
 def test_an_older_copy_put_back_is_refused(store: SqliteStore, path: Path, tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Mapping
 from hashlib import sha256
+from pathlib import Path
 
 import apsw
 import pytest
@@ -19,7 +20,7 @@ from remit.ports import Change, LedgerCorrupt, Store
 from remit.service.integrity import LIMIT, Get, Problem, replay, verify
 from remit.stores.codec import columns_of, digest_of
 from remit.stores.memory import MemoryStore
-from remit.stores.sqlite.store import SqliteStore
+from remit.stores.sqlite.store import SqliteStore, open_store
 
 TEXT = blob(b"text from outside")
 
@@ -85,11 +86,7 @@ def filled(store: SqliteStore) -> SqliteStore:
 def attacker(filled: SqliteStore) -> Iterator[apsw.Connection]:
     """Somebody who holds the file: no trigger stands in the way, and no rule of remit's."""
     connection = apsw.Connection(str(filled.path))
-    triggers = [
-        r[0] for r in connection.execute("SELECT name FROM sqlite_schema WHERE type='trigger'")
-    ]
-    for name in triggers:
-        connection.execute(f"DROP TRIGGER {name}")
+    connection.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 0)
     for _ in connection.execute("PRAGMA ignore_check_constraints = ON"):
         pass
     yield connection
@@ -227,6 +224,56 @@ def test_a_changed_row_is_found_and_put_right(
     assert verify(filled, fold=fold).problems == ()
 
 
+SCHEMA: dict[str, tuple[str, str, str]] = {
+    "a guard taken off": ("DROP TRIGGER events_continue", "events_continue", "nothing of"),
+    "an index taken off": ("DROP INDEX item_rows_held", "item_rows_held", "nothing of"),
+    "a view made over": (
+        "DROP VIEW holds; CREATE VIEW holds AS SELECT 1",
+        "holds",
+        "CREATE VIEW holds AS SELECT 1",
+    ),
+    "a guard of somebody else": (
+        "CREATE TRIGGER more BEFORE INSERT ON events BEGIN SELECT RAISE(IGNORE); END",
+        "more",
+        "CREATE TRIGGER more",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SCHEMA)
+def test_a_changed_schema_is_found(
+    filled: SqliteStore, attacker: apsw.Connection, name: str
+) -> None:
+    statement, where, found = SCHEMA[name]
+    attacker.execute(statement)
+    [problem] = verify(filled, fold=fold).problems
+    assert (problem.seq, problem.where) == (0, f"sqlite_schema {where}")
+    assert problem.found.startswith(found)
+
+
+def test_an_index_that_does_not_match_its_table_is_found(filled: SqliteStore) -> None:
+    path = filled.path
+    filled.close()
+    for statement in (
+        "CREATE TABLE kept AS SELECT * FROM sqlite_schema WHERE name = 'item_rows_by_status'",
+        "DELETE FROM sqlite_schema WHERE name = 'item_rows_by_status'",
+        "UPDATE item_rows SET status = 'held' WHERE id = 'W-3'",
+        "INSERT INTO sqlite_schema SELECT * FROM kept",
+        "DROP TABLE kept",
+    ):
+        connection = apsw.Connection(str(path))
+        connection.execute("PRAGMA writable_schema = ON")
+        connection.execute("PRAGMA ignore_check_constraints = ON")
+        connection.execute(statement)
+        connection.close()
+    reopened = open_store(path)
+    try:
+        found = {p.where for p in verify(reopened, fold=fold).problems}
+    finally:
+        reopened.close()
+    assert "database integrity_check" in found
+
+
 BLOBS: dict[str, tuple[str, str, str]] = {
     "forged data": ("UPDATE blobs SET data = x'00'", "bytes of", "bytes of"),
     "another salt": ("UPDATE blobs SET salt = x'00'", "bytes of", "bytes of"),
@@ -258,6 +305,7 @@ def test_a_cut_tail_is_found_against_a_noted_size(
 ) -> None:
     noted = verify(filled, fold=fold)
     attacker.execute("DELETE FROM events WHERE seq > 9")
+    Path(f"{filled.path}.lock").write_bytes(b"")
     replay(filled, fold=fold, swap=True)
     assert verify(filled, fold=fold).problems == ()
     cut = verify(filled, fold=fold, root=noted.root, size=noted.events)

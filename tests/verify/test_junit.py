@@ -122,3 +122,20 @@ def test_reading_stays_within_the_tree(tmp_path: Path, monkeypatch: pytest.Monke
         assert junit.read(root, path).state is JUnitState.UNREADABLE, path
     monkeypatch.setattr(junit, "SIZE_LIMIT_BYTES", 50)
     assert junit.read(root, "out/j.xml").state is JUnitState.TOO_LARGE
+
+
+@pytest.mark.parametrize(
+    ("suite", "counted"),
+    [
+        ('<testsuite failures="1"><testcase/></testsuite>', (1, 1, 0)),
+        ('<testsuite errors="2" tests="1"><testcase/></testsuite>', (1, 2, 0)),
+        ('<testsuite skipped="3"><testcase/></testsuite>', (3, 0, 3)),
+        ('<testsuites><testsuite disabled="1"><testcase/></testsuite></testsuites>', (1, 0, 1)),
+        ('<testsuite tests="9" failures="-1" skipped="x"><testcase/></testsuite>', (1, 0, 0)),
+    ],
+)
+def test_what_a_suite_owns_to_counts_against_it(suite: str, counted: tuple[int, int, int]) -> None:
+    """A runner that lists only the cases that passed once made a pass of the rest."""
+    found = junit.count(suite.encode())
+    assert found.state is JUnitState.PARSED
+    assert (found.tests, found.failed, found.skipped) == counted

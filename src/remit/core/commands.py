@@ -1,8 +1,8 @@
 """Commands, imperative: what somebody asks for. The core decides them, one at a time.
 
 A command carries only what its caller said or observed outside. Who asks, when, and how well that
-was proved travel beside it in ``Ask``. Everything that comes from outside has been bounded by
-``limits_of_input`` before it gets here, and foreign text is already a blob digest (``text_ref``).
+was proved travel beside it in ``Ask``. The service has bounded every part of it before it gets here
+(``service.fitting``, ``service.texts``), and long text is already a blob digest (``text_ref``).
 """
 
 from __future__ import annotations

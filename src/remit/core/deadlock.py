@@ -75,6 +75,18 @@ def cycle_of(
     return ()
 
 
+def own_cycle(draft: Draft, name: str) -> tuple[str, ...]:
+    """A cycle that an item's edges, as they stand, are part of; empty where there is none."""
+    item = draft.item(name)
+    for edge in item.dependencies if item is not None else ():
+        if ongoing(edge) and edge.via[0] != "?":
+            need = CLEAR if edge.kind is DependencyKind.PARENT else BEGIN
+            path = cycle_of(draft, Wait(name, (edge.via, need), edge.inner))
+            if path:
+                return path
+    return ()
+
+
 def _back(came: dict[Node, Node | None], node: Node) -> tuple[str, ...]:
     names: list[str] = []
     at: Node | None = node
@@ -97,7 +109,8 @@ def _onward(draft: Draft, node: Node, child: str, within: frozenset[str]) -> lis
     name, need = node
     item = draft.item(name)
     if item is None or item.terminal:
-        return []
+        # News of a successor may not have reached every waiter yet, where many wait.
+        return [(item.successor, need)] if item is not None and item.successor else []
     found = []
     for edge in item.dependencies:
         if not ongoing(edge) or edge.via.startswith("?"):
@@ -116,14 +129,23 @@ def _beneath(draft: Draft, name: str, edge: Dependency, child: str, within: froz
 
 
 def lineage(draft: Draft, name: str, most: int = 256) -> set[str]:
-    """The ancestors of an item by parent edges, at most so many."""
+    """The ancestors of an item by parent edges, at most so many.
+
+    Where news of a parent's successor has not come yet, both are among them.
+    """
     seen: set[str] = set()
     queue = [name]
     while queue and len(seen) < most:
-        item: Item | None = draft.item(queue.pop())
-        for edge in item.dependencies if item is not None else ():
-            if edge.kind is DependencyKind.PARENT and edge.via not in seen:
-                seen.add(edge.via)
-                if not edge.via.startswith("?"):
-                    queue.append(edge.via)
+        at = queue.pop()
+        item: Item | None = draft.item_along("lineage+", at)
+        if item is None:
+            continue
+        above = [d.via for d in item.dependencies if d.kind is DependencyKind.PARENT]
+        if item.successor and at in seen:
+            above.append(item.successor)
+        for via in above:
+            if via not in seen:
+                seen.add(via)
+                if not via.startswith("?"):
+                    queue.append(via)
     return seen

@@ -17,8 +17,6 @@ from remit.core.facts import Lane
 STRIDE: Final = 1 << 20
 """What one lease of a lane of weight 1 costs; weights are 1 to 1,000."""
 
-MAX_WEIGHT: Final = 1_000
-
 
 def rank_of(ready_at: int, priority: int, age_step_ms: int) -> int:
     """The stored order key of an item that became ready at ``ready_at`` (microseconds)."""

@@ -21,14 +21,12 @@ from remit.core.dependencies import (
     unmet_edges,
     unresolved,
 )
-from remit.core.events import SettlementDeferred, SettlementFinished
-from remit.core.facts import DependencyKind, EdgeState, Item, Key
+from remit.core.events import SettlementDeferred
+from remit.core.facts import Dependency, DependencyKind, EdgeState, Item, Key
 from remit.core.item_events import (
-    DependenciesSet,
     DependencyAdded,
     DependencyRemoved,
     DependencySettled,
-    ItemImported,
 )
 from remit.core.registration import attach_rule
 from remit.core.status import Status
@@ -60,7 +58,7 @@ def last_of_chain(draft: Draft, item: Item) -> Item:
     for _ in range(MAX_CHAIN):
         if not item.successor:
             return item
-        following = draft.item(item.successor)
+        following = draft.item_along("chain+", item.successor)
         if following is None:
             return item
         item = following
@@ -75,8 +73,22 @@ def children_of(draft: Draft, parent: str) -> list[str]:
     for via in known_as:
         names.update(dict.fromkeys(draft.query("children?", via)))
         names.update(since(draft, via))
-    _load_all(draft, names)
+    load_all(draft, names)
     return [n for n in names if _is_child(draft, n, known_as)]
+
+
+def awaited_children(draft: Draft, waiter: str, parent: str) -> dict[str, str]:
+    """Children that an item which waits for all of them waits for, each with who stands for it.
+
+    It does not wait for itself, nor for a child that it or the parent took the place of.
+    """
+    found = {}
+    for name in children_of(draft, parent):
+        child = draft.item(name)
+        last = last_of_chain(draft, child).id if child is not None else name
+        if not {waiter, parent} & {name, last}:
+            found[name] = last
+    return found
 
 
 def _is_child(draft: Draft, name: str, parent: tuple[str, ...]) -> bool:
@@ -87,7 +99,7 @@ def _is_child(draft: Draft, name: str, parent: tuple[str, ...]) -> bool:
     )
 
 
-def _has_children(draft: Draft, item: str) -> bool:
+def has_children(draft: Draft, item: str) -> bool:
     """Whether there are children, and no more than can be waited for one by one."""
     return 0 < len(children_of(draft, item)) < MAX_CHILDREN
 
@@ -98,13 +110,7 @@ def since(draft: Draft, via: str, kind: str = "") -> dict[str, None]:
     With ``kind`` all that got one of this kind, and perhaps others.
     """
     names = dict(draft.view.edges.get(f"{via}|{kind}" if kind else via, {}))
-    for recorded in draft.events:
-        event = recorded.event
-        if (isinstance(event, DependencyAdded | DependencySettled) and event.via == via) or (
-            isinstance(event, DependenciesSet | ItemImported)
-            and any(edge[3] == via for edge in event.edges)
-        ):
-            names[recorded.stream] = None
+    names.update(draft.edged.get(via, {}))
     return names
 
 
@@ -122,7 +128,7 @@ def judge(draft: Draft, kind: DependencyKind, target: str) -> tuple[str, EdgeSta
     if item is None:
         return target, EdgeState.UNMET, target
     last = last_of_chain(draft, item)
-    children = kind is DependencyKind.WAITS_FOR and _has_children(draft, last.id)
+    children = kind is DependencyKind.WAITS_FOR and has_children(draft, last.id)
     return target, state_of(kind, standing_of(draft, last), has_children=children), last.id
 
 
@@ -130,6 +136,7 @@ def is_inner(draft: Draft, item: str, kind: DependencyKind, target: str) -> bool
     """Whether an edge stays within the item's own descendants."""
     return (
         kind is not DependencyKind.PARENT
+        and target != item
         and not target.startswith("?")
         and item in lineage(draft, target, MAX_LINEAGE)
     )
@@ -142,11 +149,11 @@ def _dependents(draft: Draft, via: str) -> list[str] | None:
         return None
     names = dict.fromkeys(edge.dependent for edge in answer)
     names.update(since(draft, via))
-    _load_all(draft, names)
+    load_all(draft, names)
     return list(names)
 
 
-def _load_all(draft: Draft, names: dict[str, None]) -> None:
+def load_all(draft: Draft, names: dict[str, None]) -> None:
     """Ask for all items that are not loaded at once, instead of one a round."""
     facts = draft.view.facts
     lacking = [
@@ -162,8 +169,8 @@ def tell(draft: Draft, name: str, via: str) -> None:
     if item is None or item.terminal:
         return
     for edge in item.dependencies:
-        if edge.via != via:
-            continue
+        if edge.via != via or edge not in _edges(draft, name):
+            continue  # telling one edge may have settled or ended another
         target, state, last = judge(draft, edge.kind, edge.target)
         inner = is_inner(draft, name, edge.kind, last)
         if (target, state, last, inner) != (edge.target, edge.state, edge.via, edge.inner):
@@ -176,6 +183,11 @@ def tell(draft: Draft, name: str, via: str) -> None:
     review(draft, name)
 
 
+def _edges(draft: Draft, name: str) -> tuple[Dependency, ...]:
+    item = draft.item(name)
+    return item.dependencies if item is not None else ()
+
+
 def regroup(draft: Draft, name: str) -> None:
     """Let an item that waits for all children of others have one edge on each of them, no more."""
     item = draft.item(name)
@@ -185,11 +197,10 @@ def regroup(draft: Draft, name: str) -> None:
     kept = {d.target for d in item.dependencies if d.kind is DependencyKind.WAITS_FOR_CHILD}
     if not groups and not kept:
         return
-    wanted: dict[str, None] = {}
+    wanted: dict[str, str] = {}
     for group in groups:
         if not group.via.startswith("?"):
-            wanted.update(dict.fromkeys(children_of(draft, group.via)))
-    wanted.pop(name, None)
+            wanted.update(awaited_children(draft, name, group.via))
     kind = DependencyKind.WAITS_FOR_CHILD
     for child in wanted:
         if child not in kept:
@@ -212,7 +223,7 @@ def regroup_waiters(draft: Draft, parent: str) -> None:
     edges = draft.query("waiting?", f"{parent}|{DependencyKind.WAITS_FOR}|-")
     names = dict.fromkeys(edge.dependent for edge in edges)
     names.update(since(draft, parent, DependencyKind.WAITS_FOR))
-    _load_all(draft, names)
+    load_all(draft, names)
     for name in names:
         item = draft.item(name)
         if item is not None and any(
@@ -232,7 +243,7 @@ def enclose(draft: Draft, parent: str, child: str, *, left: bool = False) -> Non
     queue = [parent]
     while queue and len(seen) < MAX_LINEAGE:
         name = queue.pop()
-        item = draft.item(name)
+        item = draft.item_along("lineage+", name)
         if item is None or name in seen:
             continue
         seen.add(name)
@@ -240,6 +251,8 @@ def enclose(draft: Draft, parent: str, child: str, *, left: bool = False) -> Non
             if via == child or not (leaf or via[0] == "?"):
                 tell(draft, name, via)
         queue += [d.via for d in item.dependencies if d.kind is DependencyKind.PARENT]
+        if item.successor:
+            queue.append(item.successor)
 
 
 def _any_child(draft: Draft, name: str) -> bool:
@@ -287,7 +300,8 @@ def settle(draft: Draft) -> None:
         name = queue.pop(0)
         old = _before(draft, name)
         item = draft.item(name)
-        midway = name not in told and _told_midway(draft, name)
+        # This decision judged an edge by the item before it was done with it.
+        midway = name not in told and name in draft.judged
         if old is None and not midway and name not in draft.view.edges:
             continue
         if name not in told and not midway and _same_standing(old, item):
@@ -303,7 +317,7 @@ def settle(draft: Draft) -> None:
             deferred.append(name)
             continue
         if item is not None and item.successor:
-            _need(draft, [("children?", dependent) for dependent in dependents])
+            need(draft, [("children?", dependent) for dependent in dependents])
         known = len(draft.events)
         for dependent in dependents:
             tell(draft, dependent, name)
@@ -320,21 +334,14 @@ def _ask_all(draft: Draft, name: str, others: list[str]) -> None:
             for n in dict.fromkeys(others)
             if standing_of(draft, _before(draft, n)) != standing_of(draft, draft.item(n))
         ]
-        _need(draft, [("dependents?", n) for n in (name, *news)])
+        need(draft, [("dependents?", n) for n in (name, *news)])
 
 
-def _need(draft: Draft, queries: list[Key]) -> None:
+def need(draft: Draft, queries: list[Key]) -> None:
+    """Ask for all of these queries at once that nobody has asked yet."""
     lacking = [key for key in queries if key not in draft.view.queries]
     if lacking:
         raise Missing(*lacking)
-
-
-def _told_midway(draft: Draft, name: str) -> bool:
-    """Whether this decision judged an edge by this item before it was done with the item."""
-    return any(
-        isinstance(r.event, DependencyAdded | DependencySettled) and r.event.via == name
-        for r in draft.events
-    )
 
 
 def _same_standing(old: Item | None, new: Item | None) -> bool:
@@ -363,26 +370,3 @@ def resolve_alias(draft: Draft, alias: str) -> bool:
     for dependent in dependents:
         tell(draft, dependent, waiting)
     return bool(dependents)
-
-
-def settle_more(draft: Draft, via: str) -> None:
-    """One chunk of deferred news; the last one says that it is finished."""
-    item = draft.item(via) if not via.startswith("?") else None
-    target = standing_of(draft, item) if item is not None and not item.successor else None
-    found = 0
-    for kind in DependencyKind:
-        children = kind is DependencyKind.WAITS_FOR and _has_children(draft, via)
-        wanted = state_of(kind, target, has_children=children).value if target else "-"
-        edges = draft.query("waiting?", f"{via}|{kind}|{wanted}")
-        names = dict.fromkeys(edge.dependent for edge in edges)
-        _load_all(draft, names)
-        if target is None:
-            _need(draft, [("children?", name) for name in names])
-        for name in names:
-            tell(draft, name, via)
-        found += len(names)
-        if found >= FAN_OUT:
-            break
-    settle(draft)
-    if not found:
-        draft.emit("ledger", "ledger", SettlementFinished((via,)), ADMISSION)

@@ -160,8 +160,7 @@ def move(tid: str, item: str, kind: Kind, source: Status, target: Status) -> Ref
     expected = " or ".join(sorted(row.sources))
     return Refused(
         Code.TRANSITION_REFUSED,
-        f"cannot {row.name} {item}: it is {source}, {row.name} ({tid}) to {target} starts from"
-        f" {expected}",
+        f"cannot {row.name} {item}: it is {source}, expected {expected} ({tid})",
         f"see where it stands with 'remit show {item}'",
         {"item": item, "transition": tid, "from": str(source), "to": str(target)},
     )

@@ -98,6 +98,7 @@ def put_aside(
 ) -> str:
     """T10, or one more record where the item is triaged already; returns the record's id."""
     record = f"T-{draft.counter('triage') + 1}"
+    draft.new("triage", record)
     moved = item.status is not Status.TRIAGED
     event = ItemTriaged(
         "T10" if moved else "",

@@ -15,12 +15,22 @@ from remit.core.commands import Ask
 from remit.core.events import Event, Recorded, stream_of
 from remit.core.evolve import evolve
 from remit.core.facts import LEDGER, DependencyKind, Fact, Item, Key, Lane, Ledger, Policy
+from remit.core.item_events import (
+    DependenciesSet,
+    DependencyAdded,
+    DependencySettled,
+    ItemImported,
+)
 from remit.core.status import Status
 
 _ABSENT: Final = object()
 
 UNCOUNTED: Final = ("counter", "count")
 """Kinds of which all facts are always loaded, so that what is not there is zero."""
+
+
+EDGES: Final = frozenset((DependencyAdded, DependencySettled, DependenciesSet, ItemImported))
+"""Events that give an item edges, or say what they are worth."""
 
 
 class Missing(Exception):  # noqa: N818  # not an error: it asks for a fact
@@ -35,7 +45,8 @@ class View:
     """Loaded facts and query answers of one transaction.
 
     Queries are addressed like facts: ``("ready?", lane)`` a window of item ids, ``("waiting?", id)``
-    edges, ``("onward+", id)`` what it waits for, loaded ahead. Their answers come from the store as it was when the
+    edges. ``("onward+", id)`` loads ahead what an item waits for, ``("lineage+", id)`` what it lies
+    beneath and ``("chain+", id)`` what follows on it. Answers come from the store as it was when the
     transaction began; ``fresh`` and ``edges`` hold what has changed since, so that both together
     are the truth.
     """
@@ -114,6 +125,8 @@ class Draft:
         self.now = ask.now
         self.events: list[Recorded] = []
         self.delta: dict[Key, Fact | None] = {}
+        self.edged: dict[str, dict[str, None]] = {}
+        self.judged: set[str] = set()
 
     def get(self, kind: str, name: str) -> Fact | None:
         """A fact as this decision has left it so far."""
@@ -155,6 +168,13 @@ class Draft:
         fact = self.get("item", item)
         return fact if isinstance(fact, Item) else None
 
+    def item_along(self, way: str, item: str) -> Item | None:
+        """An item; where it lacks, all that lies this ``way`` of it is asked for in one round."""
+        key = ("item", item)
+        if key not in self.view.facts and key not in self.delta:
+            raise Missing((way, item))
+        return self.item(item)
+
     def lanes(self) -> list[Lane]:
         """Lanes that had something ready, or have by now."""
         names = dict.fromkeys(self.query("lanes?", ""))
@@ -166,9 +186,13 @@ class Draft:
         """Items that this decision has changed, in order."""
         return [name for kind, name in self.delta if kind == "item"]
 
-    def open(self, kind: str, name: str, event: Event, by: str = "") -> Recorded:
-        """Add the first event of something whose id is the ledger's next, so it cannot exist yet."""
+    def new(self, kind: str, name: str) -> None:
+        """Say that this id is the ledger's next: it cannot exist yet, so nobody has to look."""
         self.delta[kind, name] = None
+
+    def open(self, kind: str, name: str, event: Event, by: str = "") -> Recorded:
+        """Add the first event of something whose id is the ledger's next."""
+        self.new(kind, name)
         return self.emit(kind, name, event, by)
 
     def emit(self, kind: str, name: str, event: Event, by: str = "") -> Recorded:
@@ -195,4 +219,15 @@ class Draft:
                 raise Missing(key)
         delta.update(changes)
         self.events.append(recorded)
+        if event.__class__ in EDGES:
+            self._note_edges(recorded.stream, event)
         return recorded
+
+    def _note_edges(self, stream: str, event: Event) -> None:
+        """Keep by what they are judged which edges this decision has made or judged so far."""
+        if isinstance(event, DependencyAdded | DependencySettled):
+            self.judged.add(event.via)
+            self.edged.setdefault(event.via, {})[stream] = None
+        elif isinstance(event, DependenciesSet | ItemImported):
+            for edge in event.edges:
+                self.edged.setdefault(edge[3], {})[stream] = None

@@ -149,6 +149,15 @@ def run_bounded(
     return Finished(exit_code, timed_out, duration_ms, kept[0], kept[1])
 
 
+def absolute_path(path: str) -> str:
+    """The entries of a search path that are absolute.
+
+    An empty or relative one means "where the program runs", and that is a folder whose files
+    somebody else wrote: a file called ``git`` or ``python3`` in it would be taken for the program.
+    """
+    return os.pathsep.join(entry for entry in path.split(os.pathsep) if Path(entry).is_absolute())
+
+
 _KILL = getattr(signal, "SIGKILL", signal.SIGTERM)
 
 

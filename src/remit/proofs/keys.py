@@ -21,7 +21,7 @@ from typing import Any, Final
 from remit.core.facts import DependencyKind, EdgeState, ImportRun, Item, Ledger, Rule, Triage
 from remit.core.ids import EPOCH_SHIFT
 from remit.core.status import Status
-from remit.proofs.world import HUMAN, IMPLEMENTERS, NO_GHOST, UNIT_US, Ghost, Stage, State
+from remit.proofs.world import HUMAN, IMPLEMENTERS, NO_GHOST, SECOND, UNIT_US, Ghost, Stage, State
 
 SIZE: Final = 10
 """Bytes of a key: two of a million states share one with a chance of about 1 in 10**12."""
@@ -33,7 +33,7 @@ _QUEUED: Final = (Status.READY, Status.LEASED)
 _PAST: Final = 255
 """How a distance in the past is written; what lies ahead is below it."""
 
-_OTHERS: Final = {HUMAN: 2, "remit-verifier": 3, "": 9}
+_OTHERS: Final = {HUMAN: 2, "remit-verifier": 3, SECOND: 4, "": 9}
 LABELS: Final = tuple(
     {**dict(zip(order, range(len(order)), strict=True)), **_OTHERS}
     for order in permutations(IMPLEMENTERS)
@@ -43,7 +43,7 @@ Get = Callable[[str, str], Any]
 
 
 def local(item: Item, ghost: Ghost, get: Get) -> tuple[bytes, ...]:
-    """What an item is by itself, under each naming of the implementers."""
+    """What an item is by itself, under each naming of the implementers; once if it names none."""
     work, source, hold = item.work, item.source, item.hold
     rows = {row: n for n, row in enumerate(item.plan.rows)}
     triage = tuple(_kind_of(get, record) for record in item.triage)
@@ -66,20 +66,20 @@ def local(item: Item, ghost: Ghost, get: Get) -> tuple[bytes, ...]:
         ghost.approved[:1],
         sorted((rows[row], commit[:1], said) for row, commit, said in ghost.answers),
     )
-    return tuple(
-        marshal.dumps(
-            (
-                shared,
-                names[item.lease.actor] if item.lease else None,
-                sorted(names[name] for name in item.holders),
-                (work.head[:1], names[work.reviewer], work.shipped[:1], str(work.artifact_diff))
-                if work
-                else None,
-            ),
-            2,  # without references, which depend on how often a value is held elsewhere
+    named = bool(item.holders) or (work is not None and work.reviewer != "")
+    found = []
+    for names in LABELS if named else LABELS[:1]:
+        own = (
+            shared,
+            names[item.lease.actor] if item.lease else None,
+            sorted(names[name] for name in item.holders),
+            (work.head[:1], names[work.reviewer], work.shipped[:1], str(work.artifact_diff))
+            if work
+            else None,
         )
-        for names in LABELS
-    )
+        # Version 2 writes no references, which depend on how often a value is held elsewhere.
+        found.append(marshal.dumps(own, 2))
+    return tuple(found)
 
 
 def _kind_of(get: Get, record: str) -> str:
@@ -107,8 +107,11 @@ class Keys:
         moving = self._moving(state, items)
         linked = any(i.dependencies or i.successor for i in items.values())
         found = []
-        for label in range(len(LABELS)):
-            whole = sorted((parts[name][label] + moving[name], name) for name in items)
+        named = any(len(parts[name]) > 1 for name in items)
+        for label in range(len(LABELS) if named else 1):
+            whole = sorted(
+                (parts[name][label % len(parts[name])] + moving[name], name) for name in items
+            )
             for order in _orders(whole) if linked else ([name for _, name in whole],):
                 body = b"".join(part for part, _ in whole)
                 found.append(body + _links(order, items) if linked else body)
@@ -149,8 +152,7 @@ class Keys:
 def stage_ledger(stage: Stage, state: State) -> Ledger:
     """The ledger's own fact."""
     ledger = stage.get(state, "ledger", "ledger")
-    if not isinstance(ledger, Ledger):
-        raise AssertionError("a world without a ledger")
+    assert isinstance(ledger, Ledger)
     return ledger
 
 

@@ -24,6 +24,7 @@ from remit.proofs.world import (
     IMPLEMENTERS,
     NO_GHOST,
     ROW,
+    SECOND,
     UNIT_US,
     Ghost,
     Stage,
@@ -47,7 +48,7 @@ def moves(stage: Stage, state: State) -> Iterator[Step]:
     items = stage.items(state)
     for group, offer in _EACH.items():
         if world.has(group):
-            for item in items.values():
+            for item in list(items.values())[: world.worked or None]:
                 yield from offer(stage, state, item)
     yield from _once(stage, state, items)
     yield from _time(state, items)
@@ -152,14 +153,16 @@ def _verify(stage: Stage, state: State, item: Item) -> Iterator[Step]:
     if item.status is not Status.SHIPPED:
         yield _found(stage, state, item, work.head, VERIFIER, _FINDINGS[0], "PASS")
         return
+    tainted = VERIFIER in (*item.holders, work.reviewer)
     for findings in _FINDINGS:
         if any(findings[: len(item.plan.rows)]):
-            yield _found(stage, state, item, work.shipped, VERIFIER, findings, "PASS")
+            actor = SECOND if tainted else VERIFIER
+            yield _found(stage, state, item, work.shipped, actor, findings, "PASS")
     yield _found(stage, state, item, work.shipped, VERIFIER, _FINDINGS[0], "FAIL")
     yield _found(
         stage, state, item, HEADS[work.shipped == HEADS[0]], VERIFIER, _FINDINGS[0], "PASS"
     )
-    for actor in (HUMAN, *IMPLEMENTERS):
+    for actor in (HUMAN, VERIFIER, *IMPLEMENTERS):
         yield _found(stage, state, item, work.shipped, actor, _FINDINGS[0], "PASS")
 
 

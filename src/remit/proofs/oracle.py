@@ -43,12 +43,6 @@ TABLE: Final = frozenset(
 )
 """CONTRACT 5 for delivery work, move by move."""
 
-EFFECT_TABLE: Final = frozenset(
-    {row for row in TABLE if row[0] not in ("T05", "T06", "T07", "T08")}
-    | {("T08", "leased", "shipped"), ("T08", "held", "shipped")}
-)
-"""The same for effect work, which no report completes and no person approves."""
-
 OWNERS: Final = {
     "draft": ("admission",),
     "held": ("admission", "retry"),
@@ -70,20 +64,24 @@ def last_of(items: Items, name: str) -> Item | None:
 
 
 def ancestors(items: Items, name: str) -> set[str]:
-    """Everything above an item by parent edges."""
+    """Everything above an item by parent edges, with who took the place of an ancestor."""
     found: set[str] = set()
     queue = [name]
     while queue:
         item = items.get(queue.pop())
         for d in item.dependencies if item is not None else ():
-            if d.kind == "parent-child" and d.via not in found:
-                found.add(d.via)
-                queue.append(d.via)
+            last = last_of(items, d.target)
+            if d.kind == "parent-child" and last is not None and last.id not in found:
+                found.add(last.id)
+                queue.append(last.id)
     return found
 
 
-def worth(items: Items, edge: Dependency, policy: Policy) -> str:
-    """The state that an edge should have: met, unmet or dead."""
+def worth(items: Items, edge: Dependency, policy: Policy, below: tuple[str, ...] = ()) -> str:
+    """The state that an edge should have: met, unmet or dead.
+
+    ``below`` are the items whose parents are being looked at, so that a ring of parents ends.
+    """
     last = last_of(items, edge.target)
     if last is None:
         return "unmet"
@@ -95,7 +93,8 @@ def worth(items: Items, edge: Dependency, policy: Policy) -> str:
     )
     bad = last.outcome == "failed" or (imported and source is not None and source.failed)
     if edge.kind == "parent-child":
-        return "met" if over or not _passes_down(items, last, policy) else "unmet"
+        clear = over or last.id in below or not _passes_down(items, last, policy, below)
+        return "met" if clear else "unmet"
     if edge.kind == "conditional-blocks":
         good = bad
     if edge.kind == "waits-for" and _children(items, last.id):
@@ -103,10 +102,10 @@ def worth(items: Items, edge: Dependency, policy: Policy) -> str:
     return "met" if good else "dead" if over else "unmet"
 
 
-def _passes_down(items: Items, parent: Item, policy: Policy) -> bool:
+def _passes_down(items: Items, parent: Item, policy: Policy, below: tuple[str, ...]) -> bool:
     """Whether a parent waits for something that is not beneath it."""
     return any(
-        worth(items, d, policy) != "met" and not inner(items, parent.id, d)
+        worth(items, d, policy, (*below, parent.id)) != "met" and not inner(items, parent.id, d)
         for d in parent.dependencies
     )
 
@@ -114,7 +113,9 @@ def _passes_down(items: Items, parent: Item, policy: Policy) -> bool:
 def inner(items: Items, name: str, edge: Dependency) -> bool:
     """Whether an edge leads to the item's own descendants."""
     last = last_of(items, edge.target)
-    return edge.kind != "parent-child" and last is not None and name in ancestors(items, last.id)
+    if edge.kind == "parent-child" or last is None or last.id == name:
+        return False
+    return name in ancestors(items, last.id)
 
 
 def _children(items: Items, parent: str) -> bool:
@@ -128,7 +129,8 @@ def wait_cycle(items: Items) -> tuple[str, ...]:
 
     To begin, an item needs all its edges; to be clear, which is what its children need of it, all
     but those that lead to its own descendants. Edges on a parent count also while they are met: a
-    parent may come to wait again.
+    parent may come to wait again. A ``waits-for`` counts by the edges on the children that it has:
+    where there are none, one may still come.
     """
     waits: dict[tuple[str, str], list[tuple[str, str]]] = {}
     for name, item in items.items():
@@ -140,6 +142,7 @@ def wait_cycle(items: Items) -> tuple[str, ...]:
                 for d in item.dependencies
                 if (d.state == "unmet" or d.kind == "parent-child")
                 and d.via in items
+                and d.kind != "waits-for"
                 and (need == "begin" or not inner(items, name, d))
             ]
     for start in waits:

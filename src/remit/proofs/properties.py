@@ -110,7 +110,7 @@ def _check_item(tally: Tally, stage: Stage, state: State, item: Item) -> None:
         demand("one-owner", item.outcome is not None or status == "verified", name, "no outcome")
     else:
         kinds = oracle.OWNERS[status]
-        fits = owner is not None and str(owner.kind) in kinds and owner.identity
+        fits = owner is not None and str(owner.kind) in kinds and bool(owner.identity)
         demand("one-owner", fits, name, status, "is owned by", owner)
     if status == "held":
         whole = hold is not None and hold.reason and hold.owner and hold.trigger
@@ -133,7 +133,7 @@ def _check_item(tally: Tally, stage: Stage, state: State, item: Item) -> None:
         demand("approval-of-this-head", item.work is None, name, "is leased with", item.work)
     if status == "approved":
         approved = state.ghosts[name].approved if name in state.ghosts else ""
-        fits = item.work is not None and item.work.head == approved and item.work.reviewer
+        fits = item.work is not None and item.work.head == approved and item.work.reviewer != ""
         demand("approval-of-this-head", fits, name, "approved", approved, "stands as", item.work)
 
 
@@ -153,8 +153,9 @@ def _check_edges(
             demand("edges-as-recounted", d.state == state, name, d, "should be", state)
             demand("edges-as-recounted", last is None or d.via == last.id, name, d, "via", last)
             beneath = oracle.inner(items, name, d)
-            demand("edges-as-recounted", d.inner == beneath, name, d, "inner:", beneath)
-    if status == "ready":
+            fits = d.inner == beneath or d.state != "unmet"
+            demand("edges-as-recounted", fits, name, d, "inner:", beneath)
+    if status == "ready" and not unsettled:
         good = all(state == "met" for _, state in true)
         demand("ready-means-met", good, name, "is ready and waits on", true)
     if status in oracle.QUEUED and not unsettled:

@@ -137,12 +137,15 @@ class Search:
         if not any(decided.events for decided in taken.decided):
             return
         after = self.steps.after(state, taken)
-        if self._reach(key, number, after) and self.probing and self._share():
+        fresh = self._reach(key, number, after)
+        if self.probing and self._share(fresh, taken.refused is not None):
             probe(self.tally, stage, state, step, taken, after)
 
-    def _share(self) -> bool:
-        """Whether the newest state is one of those that are probed."""
-        return len(self.visited) % SHARE == 0
+    def _share(self, fresh: bool, refused: bool) -> bool:
+        """Whether this step is one of those that are probed: to a new state, or beside a refusal."""
+        if fresh:
+            return len(self.visited) % SHARE == 0
+        return refused and self.found.refusals % SHARE == 0
 
     def _reach(self, key: bytes, number: int, after: State) -> bool:
         """Take a state in unless it was met before; True where it is new."""
@@ -156,7 +159,7 @@ class Search:
         self.origin[reached] = (key, number)
         self.coming.append((reached, after))
         if self.world.alive:
-            items = self.stage.items(after).values()
+            items = list(self.stage.items(after).values())[: self.world.worked or None]
             if all(item.status in TERMINAL for item in items):
                 self.ends.add(reached)
         return True

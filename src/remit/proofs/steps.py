@@ -164,8 +164,7 @@ class Steps:
         """T03: all checks before the lease, one fence above all others."""
         demand, lease = self.tally.demand, ev.lease
         ledger = self.stage.get(state, *LEDGER)
-        if not isinstance(ledger, Ledger):
-            raise AssertionError("a lease without a ledger")
+        assert isinstance(ledger, Ledger)
         policy = ledger.policy
         demand("one-live-lease", old.lease is None, old.id, "was under", old.lease)
         demand("fences-up", lease.fence > state.highest, lease.fence, "after", state.highest)

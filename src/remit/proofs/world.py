@@ -32,6 +32,9 @@ UNIT_US: Final = 1_000_000
 
 HUMAN: Final = "rex"
 IMPLEMENTERS: Final = ("ann", "bob")
+SECOND: Final = "vic"
+"""Another verifier, for work that the built-in one has had a hand in."""
+
 HEADS: Final = ("1" * 40, "2" * 40)
 BASE: Final = "0" * 40
 
@@ -47,7 +50,9 @@ class World:
 
     ``items`` is how many items may exist, ``made`` how many of them exist at the start, ``rows``
     how many verification rows each has. ``fan_out`` (0: as shipped) scales the bound of one
-    settlement down. ``limit`` stops the search after that many states, 0 never.
+    settlement down. ``limit`` stops the search after that many states, 0 never. ``worked`` (0: all)
+    is how many items steps are offered for; the others are there to be named. In an ``alive`` world
+    every state must have a way on to one where every worked item is finished.
     """
 
     name: str
@@ -61,7 +66,7 @@ class World:
     policy: Policy = POLICY
     fan_out: int = 0
     limit: int = 0
-    marks: frozenset[str] = frozenset()
+    worked: int = 0
     alive: bool = False
 
     def has(self, group: str) -> bool:
@@ -134,6 +139,7 @@ class Stage:
     def __init__(self, world: World) -> None:
         self.world = world
         self.base: dict[Key, Fact | None] = {}
+        self.names: tuple[Key, ...] = tuple(("item", f"W-{n + 1}") for n in range(world.items))
         self.first = self._begin()
 
     def view(self, state: State) -> View:
@@ -151,8 +157,9 @@ class Stage:
     def items(self, state: State) -> dict[str, Item]:
         """The items of a state, by id, in the order of their numbers."""
         found = {}
-        for n in range(1, self.world.items + 1):
-            item = self.get(state, "item", f"W-{n}")
+        facts, base = state.facts, self.base
+        for key in self.names:
+            item = facts[key] if key in facts else base.get(key)
             if isinstance(item, Item):
                 found[item.id] = item
         return found
@@ -193,6 +200,7 @@ class Stage:
         rows = (ROW,) * world.rows
         steps = [Step(HUMAN, c.CreateLedger("L", HUMAN))]
         steps += [Step(HUMAN, c.EnrolActor(name, "agent")) for name in IMPLEMENTERS]
+        steps.append(Step(HUMAN, c.EnrolActor(SECOND, "service")))
         steps.append(Step(HUMAN, c.SetPolicy(world.policy)))
         if world.has("import"):
             steps.append(Step(HUMAN, c.RegisterRule("default", "d", ("true",), "")))
@@ -241,8 +249,8 @@ def ask_core(view: View, command: Command, ask: Ask) -> Accepted | Refused:
         if not isinstance(decision, NeedMore):
             return decision
         for kind, name in decision.keys:
-            view.facts.setdefault(("item" if kind == "onward+" else kind, name), None)
-    raise AssertionError(f"{command!r} keeps asking for facts: {decision.keys}")
+            view.facts.setdefault(("item" if kind[-1] == "+" else kind, name), None)
+    raise AssertionError(f"{command!r} asks for the same facts again and again")
 
 
 def carry_on(view: View, accepted: Accepted | Decided) -> None:
@@ -274,6 +282,6 @@ def heard(values: Mapping[str, Any]) -> Step:
     if "command" not in values:
         return Step(after_us=int(values["after_us"]))
     kind = getattr(c, str(values["command"]), None)
-    if not isinstance(kind, type) or not issubclass(kind, Command):
-        raise ValueError(f"there is no command {values['command']!r}")
-    return Step(str(values["actor"]), msgspec.convert(values["args"], kind))
+    if isinstance(kind, type) and issubclass(kind, Command):
+        return Step(str(values["actor"]), msgspec.convert(values["args"], kind))
+    raise ValueError(f"there is no command {values['command']!r}")

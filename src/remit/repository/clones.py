@@ -32,6 +32,7 @@ from remit.core.gitfacts import (
     attempt_ref,
 )
 from remit.machine.directories import claim_directory, remove_tree
+from remit.repository.before import main_before
 from remit.repository.command import GitRun, failed
 from remit.repository.host import Host
 from remit.repository.observing import Upstream
@@ -177,8 +178,14 @@ def take_over(
     base = host.merge_base(head, main_sha, operation)
     if isinstance(base, RepositoryRefusal):
         return base
+    before = main_sha
+    if base == head:
+        landed_on = main_before(host, upstream, head, attempt_ref(attempt_id, "base"))
+        if isinstance(landed_on, RepositoryRefusal):
+            return landed_on
+        before = base = landed_on or head
     listed = host.run(
-        ["rev-list", "--topo-order", f"--max-count={COMMIT_LIMIT_COUNT + 1}", head, f"^{main_sha}"],
+        ["rev-list", "--topo-order", f"--max-count={COMMIT_LIMIT_COUNT + 1}", head, f"^{before}"],
         operation,
     )
     if isinstance(listed, RepositoryRefusal):

@@ -21,7 +21,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from remit.core.gitfacts import RepositoryCode, RepositoryRefusal, redact_text
-from remit.machine.processes import run_bounded
+from remit.machine.processes import absolute_path, run_bounded
 
 ISOLATED_CONFIG = Path(__file__).with_name("isolated.gitconfig")
 
@@ -168,7 +168,9 @@ class Git:
 
     def environment(self, trust: Trust) -> dict[str, str]:
         """Build the environment of a run; nothing of remit's own, no variable that moves git."""
-        source = os.environ if self.inherited is None else self.inherited
+        source = dict(os.environ if self.inherited is None else self.inherited)
+        if "PATH" in source:
+            source["PATH"] = absolute_path(source["PATH"])
         if trust is Trust.ISOLATED:
             kept = {name: source[name] for name in _ISOLATED_KEEPS if name in source}
             own = {"GIT_CONFIG_GLOBAL": str(ISOLATED_CONFIG), "GIT_CONFIG_NOSYSTEM": "1"}

@@ -122,14 +122,15 @@ class Host:
         return None
 
     def move_ref(
-        self, ref: str, new: str, old: str | None, operation: str
+        self, ref: str, new: str, old: str | None, operation: str, *, log: bool = False
     ) -> RepositoryRefusal | None:
         """Set `ref` to `new` where it still is `old` (None: where it is absent), else REF_LOCKED.
 
-        Deletes the ref where `new` is "".
+        Deletes the ref where `new` is "". With `log`, git keeps what it was before.
         """
         if new:
-            args = ["update-ref", "--no-deref", ref, new, old or self.zero]
+            kept = ["--create-reflog", "-m", operation] if log else []
+            args = ["update-ref", *kept, "--no-deref", ref, new, old or self.zero]
         else:
             args = ["update-ref", "--no-deref", "-d", ref, *([old] if old else [])]
         done = self.run(args, operation)

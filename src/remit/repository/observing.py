@@ -99,7 +99,7 @@ def _observe_once(
         if not accept_rewrite:
             return _rewritten(upstream, url, previous, main_sha, operation)
     if previous != main_sha:
-        refusal = host.move_ref(upstream.observed_ref, main_sha, previous, operation)
+        refusal = host.move_ref(upstream.observed_ref, main_sha, previous, operation, log=True)
         if refusal is not None:
             return refusal
     ref = upstream.remote_ref
@@ -216,7 +216,7 @@ def _rewritten(
         RepositoryCode.MAIN_REWRITTEN,
         f"{operation}: {upstream.remote_ref} of {upstream.remote!r} is {new}, which does not "
         f"contain {old}, the main observed before",
-        "find out who rewrote main; then accept the rewrite explicitly. Both are kept",
+        "find out who rewrote main; then 'remit observe --accept-rewrite'. Both are kept",
         {"previous_main_sha": old, "main_sha": new, "remote": upstream.remote, "url": url},
     )
 

@@ -137,8 +137,8 @@ class GitRepository:
         Kept under `refs/remit/attempts/<attempt>/head`, and every head ever taken over also under
         `.../taken/<sha>`; `git gc --prune=now` and pruning fetches drop neither. `clone_dir` may
         be None where the person worked in place; a commit that the host has is not fetched. The
-        base is the merge-base with the last observed main. No new commits is a fact, not a
-        refusal.
+        base is the merge-base with the last observed main, or, where `head` is on that already,
+        the last main known before. No new commits is a fact, not a refusal.
 
         Refuses BAD_NAME, BAD_SHA, MAIN_UNOBSERVED, COMMIT_ABSENT, NOT_A_COMMIT,
         HISTORY_UNRELATED, TAKEOVER_FAILED (not a plain clone, foreign alternates, missing or

@@ -17,21 +17,21 @@ from typing import Any
 from remit.core import commands as c
 from remit.core.checks import Check, Result
 from remit.core.decide.ledger import VERIFIER
-from remit.core.events import RowRegistered
-from remit.core.facts import Item, Lease, Row, Work
+from remit.core.facts import Actor, ActorKind, Item, Lease, Row, Work
 from remit.core.gitfacts import RepositoryCode, RepositoryRefusal, Takeover
 from remit.core.ids import EPOCH_SHIFT, attempt_id
 from remit.core.item_events import CompletionReported, ShipObserved, VerificationRecorded
 from remit.core.refusals import Code, Refused
-from remit.core.rows import Control, RowKind, RowSpec, Verdict
+from remit.core.rows import Verdict
 from remit.core.status import Status
 from remit.ports import ReadTx
-from remit.ports.outside import Repository, RowFound, Verifier
+from remit.ports.outside import Repository, Verifier
 from remit.service.answered import answer_under, event_under
 from remit.service.engine import Answer, Call, Done
 from remit.service.operations import Operations
-from remit.service.outside import refused_by
+from remit.service.outside import nothing_new, refused_by
 from remit.service.reading.items import exact
+from remit.service.registered import finding_of, rows_of
 from remit.service.texts import blob_of
 
 
@@ -73,7 +73,8 @@ class Delivery:
         made = self.repository.make_clone(attempt, directory, branch or f"remit/{attempt}")
         if isinstance(made, RepositoryRefusal):
             return refused_by(made)
-        answer = self.operations.run(c.RecordClone(item.id, fence, made.branch, made.base_sha))
+        record = c.RecordClone(item.id, fence, made.branch, made.base_sha)
+        answer = self.operations.observed([record], [""])[0]
         if isinstance(answer, Refused):
             return answer
         return Cloned(made.path, made.branch, made.base_sha, answer)
@@ -109,6 +110,8 @@ class Delivery:
         taken = self._take_over(clone, head, attempt_of(lease))
         if isinstance(taken, RepositoryRefusal):
             return refused_by(taken)
+        if taken.base_sha == taken.head_sha:
+            return nothing_new(item, taken)
         commits = tuple(taken.commits)
         record = c.RecordTakeover(
             item.id, fence, taken.head_sha, taken.base_sha, taken.tree, taken.ref, commits
@@ -124,16 +127,19 @@ class Delivery:
             **said,
         )
         ids = [f"{command_id}/taken", command_id] if command_id else ["", ""]
-        return self.operations.run_each([record, report], ids)[1]
+        return self.operations.observed([record, report], ids)[1]
 
     def _take_over(
         self, clone: Path | None, head: str, attempt: str
     ) -> Takeover | RepositoryRefusal:
-        """Take commits over; work in place may come before anybody ever observed main."""
-        if self.repository.last_observed_main() is None:
-            seen = self.repository.observe_main()
-            if isinstance(seen, RepositoryRefusal):
-                return seen
+        """Take commits over, from main as it is now.
+
+        Whoever merged or rebased onto a newer main hands in no more than the own change. Where
+        main cannot be seen now, the one observed last counts; shipping looks again.
+        """
+        seen = self.repository.observe_main()
+        if isinstance(seen, RepositoryRefusal) and self.repository.last_observed_main() is None:
+            return seen
         return self.repository.take_over(clone, head, attempt)
 
     def _again(
@@ -156,15 +162,22 @@ class Delivery:
             taken_over=before.taken_over,
             **said,
         )
-        return self.operations.run(report, command_id=command_id)
+        return self.operations.observed([report], [command_id])[0]
 
     def mark_shipped(
         self, name: str, sha: str, *, accept_rewrite: bool = False, command_id: str = ""
     ) -> Answer:
-        """Observe the remote's main and ship what was reviewed, if it is there (T08)."""
+        """Observe the remote's main and ship what was reviewed, if it is there (T08).
+
+        Only a human may accept that main was rewritten since it was last observed.
+        """
         item = self._item(name)
         if isinstance(item, Refused):
             return item
+        if accept_rewrite:
+            unfit = self._no_human("accept a rewritten main")
+            if unfit is not None:
+                return unfit
         before = answer_under(
             self.operations, command_id, item.id, ShipObserved, observed_commit_sha=sha
         )
@@ -173,6 +186,13 @@ class Delivery:
         work = _approved(item)
         if isinstance(work, Refused):
             return work
+        if not self._taken(work):
+            return Refused(
+                Code.COMMIT_ABSENT,
+                f"cannot ship {item.id}: the commits of {work.head} were reported, never taken over",
+                "hand the work in from its clone: 'remit report completion'",
+                {"item": item.id, "head": work.head},
+            )
         seen = self._observe(sha, work, accept_rewrite)
         if isinstance(seen, RepositoryRefusal):
             return refused_by(seen)
@@ -186,7 +206,26 @@ class Delivery:
             seen.matched_by.value,
             seen.patch_id,
         )
-        return self.operations.run(ship, command_id=command_id)
+        return self.operations.observed([ship], [command_id])[0]
+
+    def _taken(self, work: Work) -> bool:
+        """Whether remit took the commits over itself, and so worked out head and base itself."""
+        with self.operations.store.read() as tx:
+            event = tx.at_seq([work.completed_seq])[work.completed_seq].event
+        return isinstance(event, CompletionReported) and event.taken_over
+
+    def _no_human(self, what: str) -> Refused | None:
+        actor = self.operations.caller.actor
+        with self.operations.store.read() as tx:
+            found = tx.load([("actor", actor)])["actor", actor]
+        if isinstance(found, Actor) and found.kind is ActorKind.HUMAN and not found.revoked:
+            return None
+        return Refused(
+            Code.ACTOR_KIND_REFUSED,
+            f"cannot {what} as {actor}: only a human may",
+            "let a human find out who rewrote it, and do it: --as NAME",
+            {"actor": actor},
+        )
 
     def _observe(self, sha: str, work: Work, accept_rewrite: bool) -> Any:
         """Look from the last main observed before it landed; that may be the reviewed base."""
@@ -225,7 +264,7 @@ class Delivery:
         asked_by = self.operations.caller.actor
         with self.operations.store.read() as tx:
             item = _load(tx, name)
-            rows = [] if isinstance(item, Refused) else _rows(tx, item)
+            rows = [] if isinstance(item, Refused) else rows_of(tx, item)
         if isinstance(item, Refused):
             return item
         before = answer_under(
@@ -252,7 +291,7 @@ class Delivery:
             item.id,
             work.shipped,
             tuple(
-                _finding(row, digests[row.row], logs[row.row][0] if row.row in logs else "")
+                finding_of(row, digests[row.row], logs[row.row][0] if row.row in logs else "")
                 for row in found.rows
             ),
             found.artifact_diff,
@@ -291,7 +330,7 @@ class Delivery:
             row.id, row.digest, verdict.value, "SCORED_BY_HUMAN", 1, 0, "", (check,)
         )
         command = c.RecordVerification(item.id, item.work.shipped, (finding,), "")
-        return self.operations.run(command, command_id=command_id)
+        return self.operations.observed([command], [command_id])[0]
 
 
 def attempt_of(lease: Lease) -> str:
@@ -335,24 +374,6 @@ def _shipped(item: Item) -> Work | Refused:
     )
 
 
-def _finding(row: RowFound, digest: str, log: str) -> c.RowFinding:
-    """What the verifier found for a row, bound to the row as registered and to its log."""
-    checks = tuple(
-        Check(k.name, k.result, k.observed, k.required, log, k.reason or "")
-        for k in row.result.checks
-    )
-    return c.RowFinding(
-        row.row,
-        digest,
-        row.result.result.value,
-        row.result.reason.value,
-        row.executed,
-        row.skipped,
-        log,
-        checks,
-    )
-
-
 def _approved(item: Item) -> Work | Refused:
     if item.status is Status.APPROVED and item.work is not None:
         return item.work
@@ -361,34 +382,4 @@ def _approved(item: Item) -> Work | Refused:
         f"cannot ship {item.id}: it is {item.status}, ship starts from approved",
         f"see where it stands with 'remit show {item.id}'",
         {"item": item.id, "status": item.status.value},
-    )
-
-
-def _rows(tx: ReadTx, item: Item) -> list[tuple[Row, RowSpec]]:
-    facts = tx.load([("row", name) for name in item.plan.rows])
-    rows = [fact for fact in facts.values() if isinstance(fact, Row)]
-    events = tx.at_seq([row.seq for row in rows])
-    found = []
-    for row in rows:
-        event = events[row.seq].event
-        if isinstance(event, RowRegistered):
-            found.append((row, spec_of(event)))
-    return found
-
-
-def spec_of(event: RowRegistered) -> RowSpec:
-    """The row as it was registered."""
-    return RowSpec(
-        RowKind(event.kind),
-        event.argv,
-        event.rubric or None,
-        event.expected_exit,
-        event.junit or None,
-        event.scope,
-        event.artifacts,
-        Control(event.control),
-        event.red_reason or None,
-        event.timeout_ms,
-        event.output_limit_bytes,
-        event.origin,
     )

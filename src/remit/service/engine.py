@@ -44,8 +44,8 @@ MOST: Final = 1_000
 """Most calls of one transaction; longer lists are split unless they are atomic."""
 
 ROUNDS: Final = 64
-"""Most times that a decision may ask for more facts, beside ``ROUNDS_A_CALL`` for each call of its
-list: a lease looks past every lane that calls before it have emptied."""
+"""Most times that a decision may ask for more and get nothing new, beside ``ROUNDS_A_CALL`` for each
+call of its list. Rounds that bring news are not counted: the core's searches have their own bounds."""
 
 ROUNDS_A_CALL: Final = 3
 
@@ -280,13 +280,14 @@ class Batch:
         return Done(decision.events)
 
     def _decision(self, command: Command, ask: Ask) -> Accepted | Refused:
-        most = ROUNDS + ROUNDS_A_CALL * len(self.calls)
-        for _ in range(most):
+        rounds, vain = 0, ROUNDS + ROUNDS_A_CALL * len(self.calls)
+        while vain:
             decision = decide(self.view, command, ask)
             if not isinstance(decision, NeedMore):
                 return decision
-            self.loader.load(decision.keys)
-        raise AssertionError(f"{command!r} asked for more facts {most} times")
+            vain -= not self.loader.load(decision.keys, rounds)
+            rounds += 1
+        raise AssertionError(f"{command!r} keeps asking for what is not there")
 
     def _notice(self, *, sweep: bool) -> None:
         if self.view.facts[LEDGER] is None:

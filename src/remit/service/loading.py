@@ -6,13 +6,14 @@ and the items that they name are loaded along, since the decision will look at t
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Final
 
 from remit.core.deadlock import ongoing
-from remit.core.facts import Item, Key
-from remit.core.settlement import FAN_OUT, MAX_CHILDREN
+from remit.core.dependencies import MAX_CHAIN
+from remit.core.facts import DependencyKind, Item, Key
+from remit.core.settlement import FAN_OUT, MAX_CHILDREN, MAX_LINEAGE
 from remit.core.view import View
 from remit.ports import ReadTx
 
@@ -23,12 +24,28 @@ ONWARD: Final = 1_000
 """How many items one step of a search for a cycle loads ahead."""
 
 
+PATIENCE: Final = 4
+"""How many rounds a decision may take before the news that it carries is followed ahead of it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Window:
     """The first ready items of a lane by rank, and whether there may be more behind them."""
 
     ids: tuple[str, ...]
     more: bool
+
+
+def _waits(item: Item) -> list[str]:
+    return [] if item.terminal else [d.via for d in item.dependencies if ongoing(d)]
+
+
+def _parents(item: Item) -> list[str]:
+    return [d.via for d in item.dependencies if d.kind is DependencyKind.PARENT]
+
+
+def _follows(item: Item) -> list[str]:
+    return [item.successor] if item.successor else []
 
 
 class Loader:
@@ -39,9 +56,14 @@ class Loader:
         self.view = view
         self.window = window + 1
 
-    def load(self, keys: Iterable[Key]) -> None:
-        """Load facts and answer queries that the view lacks."""
+    def load(self, keys: Iterable[Key], rounds: int = 0) -> bool:
+        """Load facts and answer queries that the view lacks; whether it knows more than before.
+
+        ``rounds`` is how often this decision has asked before: the more often, the further ahead of
+        it is looked, or news that goes down a long chain would begin again at every item of it.
+        """
         facts = self.view.facts
+        known = len(facts) + len(self.view.queries)
         plain: dict[Key, None] = {}
         keys = tuple(keys)
         self._unawaited(keys)
@@ -49,12 +71,15 @@ class Loader:
             if key[0][-1] in "?+":
                 if key[0][-1] == "+" or key not in self.view.queries:
                     self._answer(key, plain)
+                if key[0] == "dependents?" and rounds >= PATIENCE:
+                    self._downward(key[1], 1 << min(rounds - PATIENCE, 10), plain)
             elif key not in facts:
                 plain[key] = None
         wanted = [key for key in plain if key not in facts]
         if wanted:
             facts.update(self.tx.load(wanted))
             self._around(wanted)
+        return len(facts) + len(self.view.queries) > known
 
     def _unawaited(self, keys: tuple[Key, ...]) -> None:
         """Answer at once for all items that nothing waits on, which are nearly all of them."""
@@ -111,7 +136,11 @@ class Loader:
                 queries[key] = edges
                 plain.update({("item", edge.dependent): None for edge in edges})
             case "onward+":
-                self._onward(name)
+                self._ahead(name, _waits, ONWARD)
+            case "lineage+":
+                self._ahead(name, _parents, MAX_LINEAGE)
+            case "chain+":
+                self._ahead(name, _follows, MAX_CHAIN)
             case _:
                 raise AssertionError(f"no such query: {kind}")
 
@@ -128,19 +157,33 @@ class Loader:
             plain[("load", f"class/{work_class}")] = None
             plain[("load", f"tenant/{tenant}")] = None
 
-    def _onward(self, start: str) -> None:
-        """Load an item and what it waits for, level by level, as far as one round goes."""
+    def _downward(self, start: str, levels: int, plain: dict[Key, None]) -> None:
+        """Answer who waits on an item, who waits on those, and so on, so many levels down."""
+        queries, level, found = self.view.queries, [start], 0
+        for _ in range(levels):
+            names: dict[str, None] = {}
+            for name in level:
+                names.update({e.dependent: None for e in queries["dependents?", name]})
+            level = [n for n in names if ("dependents?", n) not in queries]
+            found += len(level)
+            if not level or found > ONWARD:
+                return
+            for name in level:
+                self._answer(("dependents?", name), plain)
+
+    def _ahead(self, start: str, way: Callable[[Item], list[str]], most: int) -> None:
+        """Load an item and what lies one way of it, level by level, as far as one round goes."""
         facts, level, loaded = self.view.facts, [start], 0
         seen = {start}
-        while level and loaded < ONWARD:
+        while level and loaded < most:
             lacking = [("item", name) for name in level if ("item", name) not in facts]
             facts.update(self.tx.load(lacking))
             loaded += len(lacking)
             following: dict[str, None] = {}
             for name in level:
                 item = facts[("item", name)]
-                if isinstance(item, Item) and not item.terminal:
-                    following.update({d.via: None for d in item.dependencies if ongoing(d)})
+                if isinstance(item, Item):
+                    following.update(dict.fromkeys(way(item)))
             level = [n for n in following if n not in seen and not n.startswith("?")]
             seen.update(level)
 

@@ -16,6 +16,7 @@ from typing import Any, Final, TypeVar, overload
 
 from remit.core import commands as c
 from remit.core.commands import Command
+from remit.core.decide.ledger import SERVICES
 from remit.core.facts import Lease
 from remit.core.item_events import CompletionReported, LeaseGranted, LeaseRenewed
 from remit.core.refusals import Code, Refused
@@ -28,6 +29,17 @@ C = TypeVar("C", bound=Command)
 
 DIGEST: Final = 64
 """Hexadecimal digits of a blob's digest."""
+
+
+SEEN: Final = (
+    c.ObserveShip,
+    c.RecordVerification,
+    c.RecordClone,
+    c.RecordTakeover,
+    c.RecordClockJump,
+    c.Settle,
+)
+"""Commands that say what remit itself saw or has to do: nobody hands them in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +58,17 @@ class Caller:
                 return refused
         return None
 
+    def built_in(self) -> Refused | None:
+        """``ACTOR_KIND_REFUSED`` for the names under which remit itself acts."""
+        if self.actor not in SERVICES:
+            return None
+        return Refused(
+            Code.ACTOR_KIND_REFUSED,
+            f"cannot act as {self.actor}: remit itself acts under this name",
+            "act under a name of your own with --as; 'remit verify' runs the built-in verifier",
+            {"actor": self.actor},
+        )
+
 
 class Operations:
     """Canonical operations of one ledger for one caller."""
@@ -54,10 +77,6 @@ class Operations:
         self.store = store
         self.caller = caller
         self.engine = engine or Engine(store)
-
-    def acting_as(self, actor: str) -> Operations:
-        """The same ledger for another actor (a label only)."""
-        return Operations(self.store, Caller(actor), self.engine)
 
     @overload
     def run(self, commands: Command, *, command_id: str = ..., urgent: bool = ...) -> Answer: ...
@@ -99,15 +118,35 @@ class Operations:
         atomic: bool = False,
         urgent: bool = False,
     ) -> list[Answer]:
-        """Run commands under command ids of their own, empty where one has none."""
+        """Run commands under command ids of their own, empty where one has none.
+
+        What only remit itself can have seen is refused here, whoever says it: a ship is an
+        observation and never a report.
+        """
+        told = [i for i, command in enumerate(commands) if _only_seen(command)]
+        unsound = {i: _hearsay(commands[i]) for i in told}
+        return self._run(commands, ids, self.caller.built_in(), unsound, atomic, urgent)
+
+    def observed(self, commands: Sequence[Command], ids: Sequence[str]) -> list[Answer]:
+        """Run what this process saw itself just now. For the service alone; no surface calls it."""
+        return self._run(commands, ids, None, {}, atomic=False, urgent=False)
+
+    def _run(
+        self,
+        commands: Sequence[Command],
+        ids: Sequence[str],
+        wrong: Refused | None,
+        unsound: dict[int, Refused],
+        atomic: bool,
+        urgent: bool,
+    ) -> list[Answer]:
         calls: list[Call] = []
-        unsound: dict[int, Refused] = {}
         caller = self.caller
-        wrong = caller.misnamed()
+        wrong = caller.misnamed() or wrong
         for i, command in enumerate(commands):
             if not isinstance(command, Command):
                 raise TypeError(f"expected a command, found {type(command).__name__}")
-            refused = wrong or unfit_name("command id", ids[i]) or misfit(command)
+            refused = wrong or unsound.get(i) or unfit_name("command id", ids[i]) or misfit(command)
             if refused is not None:
                 unsound[i] = refused
                 continue
@@ -249,6 +288,21 @@ class Operations:
     def release_kill_switch(self, reason: str = "", **how: Any) -> Any:
         """Let leases be given again."""
         return self.run(c.ReleaseKillSwitch(reason), urgent=True, **how)
+
+
+def _only_seen(command: Command) -> bool:
+    return isinstance(command, SEEN) or (
+        isinstance(command, c.ReportCompletion) and command.taken_over
+    )
+
+
+def _hearsay(command: Command) -> Refused:
+    return Refused(
+        Code.BAD_INPUT,
+        f"cannot take a {type(command).__name__} from a caller: remit records it when it has seen it",
+        "use the operations that look: hand_in, mark_shipped, verify, score",
+        {"command": type(command).__name__},
+    )
 
 
 def lease_of(answer: Done) -> Lease:

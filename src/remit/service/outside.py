@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from remit.core.gitfacts import RepositoryCode, RepositoryRefusal
+from remit.core.facts import Item
+from remit.core.gitfacts import RepositoryCode, RepositoryRefusal, Takeover
 from remit.core.refusals import Code, Refused
 
 _CODES: Final = {
@@ -28,3 +29,15 @@ def refused_by(found: RepositoryRefusal) -> Refused:
     code = _CODES.get(found.code, Code.REPOSITORY_REFUSED)
     details = {"repository_code": found.code.value, **found.details}
     return Refused(code, found.message, found.hint, details)
+
+
+def nothing_new(item: Item, taken: Takeover) -> Refused:
+    """``NOTHING_TO_REVIEW``: a head that is on main already, and nobody saw main without it."""
+    return Refused(
+        Code.NOTHING_TO_REVIEW,
+        f"cannot complete {item.id}: {taken.head_sha} is on main already, and nothing tells what "
+        "it changed",
+        "commit the change and report that commit; work that landed before the lease is no change "
+        f"of this item: 'remit release {item.id} --fence N', then close it",
+        {"item": item.id, "head": taken.head_sha, "main": taken.main_sha},
+    )

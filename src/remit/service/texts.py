@@ -28,6 +28,15 @@ INLINE: Final = 4_096
 LONGEST: Final = 16 * 1024 * 1024
 """Longest text, in bytes, that is taken at all."""
 
+LONGEST_FIELD: Final = 4_096
+"""Longest field, in characters, that stays in its event; texts that may be longer become blobs."""
+
+LARGEST: Final = 1_024 * 1_024
+"""Largest command, in bytes of JSON, beside the texts that became blobs."""
+
+BOUNDED: Final = ("argv", "rubric", "red_reason")
+"""Fields of verification rows, which have bounds of their own (``remit.core.rows``)."""
+
 SALT: Final = 16
 """Bytes of salt before a blob's own bytes."""
 
@@ -49,6 +58,7 @@ class Prepared:
         self.refused = _unsound(command)
         if self.refused is None:
             self.command = self._shorten(command)
+            self.refused = _oversized(self.command)
 
     def _shorten(self, command: Command) -> Command:
         if isinstance(command, CreateItem):
@@ -115,6 +125,27 @@ def _unsound(command: Command) -> Refused | None:
                 {"field": name},
             )
     return None
+
+
+def _oversized(command: Command) -> Refused | None:
+    """Name the first part that would make an event larger than events may be."""
+    size = len(_encode(command))
+    if size <= LONGEST_FIELD:
+        return None
+    for name, text in _strings(command, ""):
+        if len(text) > LONGEST_FIELD and name not in BOUNDED:
+            found = f"{name} has {len(text)} characters, at most {LONGEST_FIELD} are taken"
+            break
+    else:
+        if size <= LARGEST:
+            return None
+        name, found = "", f"it has {size} bytes, at most {LARGEST} are taken"
+    return Refused(
+        Code.BAD_INPUT,
+        f"{type(command).__name__}: {found}",
+        "shorten it, or put it into a note",
+        {"field": name},
+    )
 
 
 def _strings(value: Any, path: str) -> Iterator[tuple[str, str]]:

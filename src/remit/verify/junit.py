@@ -1,7 +1,8 @@
 """Reading JUnit XML that a foreign program wrote, without believing what it claims.
 
 Counts come from the `testcase` elements themselves, never from the totals in attributes, which a
-runner that crashed, or one that lies, leaves wrong. A case that some runner marks as skipped,
+runner that crashed, or one that lies, leaves wrong. Totals only count against a report: a suite that
+owns to failures or skipped cases which it does not list has them all the same. A case that some runner marks as skipped,
 disabled or not run counts as skipped; one that failed and then passed on a rerun counts as failed,
 since it gave two answers.
 
@@ -29,6 +30,8 @@ _FAILED = frozenset(
 )
 _NOT_RUN = frozenset({"notrun", "skipped", "disabled", "suppressed", "ignored", "pending"})
 _ROOTS = frozenset({"testsuites", "testsuite"})
+_OWNED = (("failures", "errors"), ("skipped", "disabled"))
+"""Attributes of a suite by which it owns to cases that failed, and to cases that did not run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +64,7 @@ class _Reader:
         self._depth = 0
         self._case_depth = 0
         self._case_failed = self._case_skipped = False
+        self._owned_failed = self._owned_skipped = 0
         self.root = ""
 
     def parse(self, document: bytes) -> None:
@@ -81,6 +85,8 @@ class _Reader:
         if self._depth > DEPTH_LIMIT or self.tests > CASE_LIMIT_COUNT:
             raise _RefusedError
         self.root = self.root or name
+        if name in _ROOTS:
+            self._own(attributes)
         if name == "testcase" and not self._case_depth:
             self._case_depth = self._depth
             said = {attributes.get("status", "").lower(), attributes.get("result", "").lower()}
@@ -91,6 +97,18 @@ class _Reader:
         elif name in ("skipped", "disabled") and self._case_depth:
             self._case_skipped = True
 
+    def _own(self, attributes: dict[str, str]) -> None:
+        """Take the highest totals of failed and skipped cases that any suite gives."""
+        failed, skipped = (sum(_total(attributes.get(key, "")) for key in keys) for keys in _OWNED)
+        self._owned_failed = max(self._owned_failed, failed)
+        self._owned_skipped = max(self._owned_skipped, skipped)
+
+    def counts(self) -> JUnitCounts:
+        """What was counted, or owned to where that is more."""
+        failed = max(self.failed, self._owned_failed)
+        skipped = max(self.skipped, self._owned_skipped)
+        return JUnitCounts(JUnitState.PARSED, max(self.tests, skipped), failed, skipped)
+
     def _end(self, name: str) -> None:
         if self._depth == self._case_depth:
             self._case_depth = 0
@@ -98,6 +116,10 @@ class _Reader:
             self.failed += self._case_failed
             self.skipped += self._case_skipped
         self._depth -= 1
+
+
+def _total(text: str) -> int:
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
 
 
 def count(document: bytes) -> JUnitCounts:
@@ -113,7 +135,7 @@ def count(document: bytes) -> JUnitCounts:
         return JUnitCounts(JUnitState.MALFORMED)
     if reader.root not in _ROOTS:
         return JUnitCounts(JUnitState.MALFORMED)
-    return JUnitCounts(JUnitState.PARSED, reader.tests, reader.failed, reader.skipped)
+    return reader.counts()
 
 
 def read(root: Path, relative: str) -> JUnitCounts:

@@ -31,7 +31,7 @@ from remit.core.rows import (
     RunEnd,
 )
 from remit.machine.directories import remove_tree
-from remit.machine.processes import DEFAULT_GRACE_MS, Finished, run_bounded
+from remit.machine.processes import DEFAULT_GRACE_MS, Finished, absolute_path, run_bounded
 from remit.verify import junit
 
 ALLOWED_VARIABLES = ("PATH", "LANG", "LC_ALL", "TZ", "SYSTEMROOT")
@@ -88,6 +88,7 @@ def _launch(timeout_ms: int) -> list[str]:
 
 def _environment(home: Path, mark: str, extra: Mapping[str, str]) -> dict[str, str]:
     kept = {name: os.environ[name] for name in ALLOWED_VARIABLES if name in os.environ}
+    kept["PATH"] = absolute_path(kept.get("PATH", os.defpath))
     kept.setdefault("LANG", "C.UTF-8")
     for name, leaf in (("HOME", "home"), ("TMPDIR", "tmp")):
         (home / leaf).mkdir()

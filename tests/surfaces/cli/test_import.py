@@ -131,6 +131,21 @@ def test_a_rule_that_changes_must_be_accepted_anew(cli: Cli) -> None:
     assert cli.json("rule", "show", "default")["rule"]["argv"] == ["sh", "-c", "true"]
 
 
+def test_what_brought_nothing_in_is_not_followed_by_what_to_do_with_it(
+    cli: Cli, tmp_path: Path
+) -> None:
+    file = tmp_path / "broken.jsonl"
+    file.write_text("{\n[]\n")
+    shown = cli.text("import", "beads", str(file))
+    assert "next: correct the quarantined rows" in shown
+    assert "remit ready" not in shown
+
+
+def test_a_file_that_cannot_be_read_is_said_once(cli: Cli, tmp_path: Path) -> None:
+    line = cli.line("import", "beads", str(tmp_path / "nope"), status=2)
+    assert line.count("check the path") == 1
+
+
 def test_people_see_a_table_cycles_and_examples(cli: Cli, tmp_path: Path) -> None:
     shown = cli.text("import", "beads", str(backlog(tmp_path)))
     assert "ROWS  IMPORTED  UNCHANGED  QUARANTINED" in shown

@@ -72,6 +72,17 @@ def test_an_unknown_outcome_names_the_command_id_to_repeat_with(
         assert line.endswith("repeat with --command-id mine")
 
 
+def test_interrupted_while_modules_load_is_130(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Interrupting:
+        def find_spec(self, name: str, *_: object) -> None:
+            if name == "remit.surfaces.cli.app":
+                raise KeyboardInterrupt
+
+    monkeypatch.delitem(sys.modules, "remit.surfaces.cli.app", raising=False)
+    monkeypatch.setattr(sys, "meta_path", [Interrupting(), *sys.meta_path])
+    assert cli.line("list", status=130).startswith("error[INTERRUPTED]")
+
+
 def test_interrupted_is_130(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     from remit.service.engine import Engine
 

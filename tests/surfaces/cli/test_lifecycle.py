@@ -149,7 +149,15 @@ def test_work_that_was_not_done_is_a_gap_and_goes_to_triage(repo: Cli, tmp_path:
     [record] = repo.json("triage", "list")["records"]
     assert (record["kind"], record["id"]) == ("verifier-gap", found["triage"])
     assert repo.json("triage", "show", record["id"])["records"] == [record]
-    assert "verifier-gap" in repo.text("triage", "show", record["id"])
+    assert record["resolutions"] == ["reverify", "supersede"]
+    assert record["evidence"] == ["V-1 EXIT_UNEXPECTED"]
+    log = record["payload"]["results"][0]["log"]
+    assert "AssertionError" in repo.text("ledger", "text", log)
+    assert repo.json("ledger", "text", log)["digest"] == log
+    repo.refused("ledger", "text", log[:-1], status=4, code="BLOB_UNKNOWN")
+    told = repo.text("triage", "show", record["id"])
+    for said in ("verifier-gap", "reverify, supersede", "V-1 EXIT_UNEXPECTED"):
+        assert said in told
     repo.refused("triage", "resolve", record["id"], "requeue", status=3, code="RESOLUTION_REFUSED")
     solved = repo.json("triage", "resolve", record["id"], "reverify", "--reason", "again")
     assert solved["item"]["status"] == "shipped"
@@ -191,6 +199,72 @@ def test_release_renew_fail_and_reject(repo: Cli, tmp_path: Path) -> None:
     fence = repo.json("lease", item, actor="bot")["lease"]["fence"]
     failed = repo.json("fail", item, "--fence", str(fence), "--reason", "unclear", actor="bot")
     assert failed["item"]["status"] == "triaged"
+
+
+def test_work_in_place_that_was_pushed_before_it_was_reported_ships(repo: Cli) -> None:
+    item = made(repo)
+    fence = str(repo.json("lease", item, actor="bot")["lease"]["fence"])
+    (repo.cwd / "prog.py").write_text("def f(): return 2\n")
+    git(repo.cwd, "commit", "-q", "-am", "work")
+    git(repo.cwd, "push", "-q", "origin", "main")
+    repo.json("report", "completion", item, "--fence", fence, actor="bot")
+    repo.json("review", item, "--approve", "--reason", "good", actor="bea")
+    repo.json("ship", item, "--commit", git(repo.cwd, "rev-parse", "HEAD"))
+    assert repo.json("verify", item)["item"]["status"] == "verified"
+
+
+def test_what_others_landed_meanwhile_is_not_counted_as_the_change(
+    repo: Cli, tmp_path: Path
+) -> None:
+    item, fence, clone = worked(repo, tmp_path)
+    git(tmp_path, "clone", "-q", "origin.git", "other")
+    (tmp_path / "other" / "far.txt").write_text("out of the scope\n")
+    git(tmp_path / "other", "add", ".")
+    git(tmp_path / "other", "commit", "-q", "-m", "theirs")
+    git(tmp_path / "other", "push", "-q", "origin", "HEAD:main")
+    git(clone, "pull", "-q", "--rebase", "origin", "main")
+    repo.json("report", "completion", item, "--fence", str(fence), actor="bot", cwd=clone)
+    repo.json("review", item, "--approve", "--reason", "good", actor="bea")
+    git(clone, "push", "-q", "origin", "HEAD:main")
+    repo.json("ship", item, "--commit", git(clone, "rev-parse", "HEAD"))
+    assert repo.json("verify", item)["item"]["status"] == "verified"
+
+
+def test_a_report_without_a_change_is_refused_and_the_lease_stays(
+    repo: Cli, tmp_path: Path
+) -> None:
+    item, clone = made(repo), tmp_path / "clone"
+    fence = str(repo.json("lease", item, "--clone", str(clone), actor="bot")["lease"]["fence"])
+    report = ("report", "completion", item, "--fence", fence)
+    refused: dict[str, Any] = {
+        "status": 3,
+        "code": "NOTHING_TO_REVIEW",
+        "actor": "bot",
+        "cwd": clone,
+    }
+    assert "commit" in repo.refused(*report, **refused)["hint"]
+    (clone / "prog.py").write_text("def f(): return 2\n")
+    assert "prog.py" in repo.refused(*report, **refused)["message"]
+    git(clone, "commit", "-q", "-am", "work")
+    (clone / "prog.py").write_text("def f(): return 3\n")
+    assert "prog.py" in repo.refused(*report, **refused)["message"]
+    assert repo.json("show", item)["status"] == "leased"
+    head = git(clone, "rev-parse", "HEAD")
+    done = repo.json(*report, "--head", head, actor="bot", cwd=clone)
+    assert done["item"]["status"] == "in-review"
+
+
+def test_a_rewritten_main_stops_clones_until_somebody_accepts_it(repo: Cli, tmp_path: Path) -> None:
+    item = made(repo)
+    assert repo.json("observe")["rewritten"] is False
+    git(repo.cwd, "commit", "-q", "--amend", "-m", "another first")
+    git(repo.cwd, "push", "-q", "-f", "origin", "main")
+    lease = ("lease", item, "--clone", str(tmp_path / "c"))
+    refused = repo.refused(*lease, status=3, code="MAIN_REWRITTEN")
+    assert "remit observe --accept-rewrite" in refused["hint"]
+    seen = repo.json("observe", "--accept-rewrite")
+    assert (seen["rewritten"], seen["main_sha"]) == (True, git(repo.cwd, "rev-parse", "HEAD"))
+    assert repo.json(*lease)["clone"]
 
 
 def test_a_late_report_is_refused_and_kept(repo: Cli, tmp_path: Path) -> None:

@@ -19,11 +19,14 @@ def filled(cli: Cli) -> Cli:
 def edited(cli: Cli, *statements: str) -> None:
     """What a foreign hand does to the file."""
     with sqlite3.connect(cli.cwd / ".remit/ledger.db") as connection:
-        triggers = connection.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'")
-        for (name,) in triggers.fetchall():
+        triggers = connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'")
+        guards = triggers.fetchall()
+        for name, _ in guards:
             connection.execute(f"DROP TRIGGER {name}")
         for statement in statements:
             connection.execute(statement)
+        for _, sql in guards:
+            connection.execute(sql)
     connection.close()
 
 
@@ -47,12 +50,50 @@ def test_the_kill_switch_stops_leases_until_a_human_releases_it(filled: Cli) -> 
     assert filled.json("kill-switch", "engage", actor="bot")["state"] == "engaged"
     filled.refused("lease", "--next", status=5, code="KILL_SWITCH_ON")
     filled.refused("kill-switch", "release", status=3, code="ACTOR_KIND_REFUSED", actor="bot")
+    assert filled.json("kill-switch", "show")["state"] == "engaged"
     assert filled.json("kill-switch", "release")["state"] == "released"
+    assert filled.json("kill-switch", "show")["state"] == "released"
     filled.json("lease", "--next")
 
 
 def test_nothing_ready_and_held_are_5(cli: Cli) -> None:
     cli.refused("lease", "--next", status=5, code="NOTHING_READY")
+
+
+def test_a_new_ledger_beside_what_an_old_one_left_says_what_is_in_the_way(tmp_path: Path) -> None:
+    cli = Cli(tmp_path)
+    (tmp_path / ".remit").mkdir()
+    (tmp_path / ".remit" / "ledger.db-wal").write_bytes(b"")
+    refused = cli.refused("init", status=3, code="LEDGER_EXISTS")
+    assert "ledger.db-wal" in refused["message"]
+    assert "remit init" not in refused["hint"]
+
+
+def test_an_older_copy_or_another_ledger_put_back_takes_no_writes(cli: Cli, tmp_path: Path) -> None:
+    path = cli.cwd / ".remit/ledger.db"
+    cli.json("create", "before")
+    old = path.read_bytes()
+    cli.json("create", "after")
+    path.write_bytes(old)
+    refused = cli.refused("create", "x", status=3, code="LEDGER_NOT_ADOPTED")
+    assert "older copy" in refused["message"]
+    assert len(cli.json("list")["items"]) == 1
+    cli.json("ledger", "adopt", "--reason", "it is meant")
+    cli.json("create", "x")
+    (tmp_path / "there").mkdir()
+    there = Cli(tmp_path / "there")
+    there.json("init")
+    path.write_bytes((there.cwd / ".remit/ledger.db").read_bytes())
+    refused = cli.refused("create", "x", status=3, code="LEDGER_NOT_ADOPTED")
+    assert "another ledger" in refused["message"]
+
+
+def test_a_guard_that_was_taken_off_is_found(filled: Cli) -> None:
+    with sqlite3.connect(filled.cwd / ".remit/ledger.db") as connection:
+        connection.execute("DROP TRIGGER events_continue")
+    connection.close()
+    [problem] = filled.json("ledger", "verify", status=7)["problems"]
+    assert problem["where"] == "sqlite_schema events_continue"
 
 
 def test_a_whole_ledger_verifies_and_replays(filled: Cli) -> None:
@@ -113,6 +154,28 @@ def test_a_backup_is_restored_adopted_and_ends_earlier_leases(filled: Cli, tmp_p
     filled.refused(*stale, status=3, code="STALE_FENCE", actor="bot")
     assert filled.json("lease", "W-1", *url)["lease"]["fence"] > 7 << 32
     assert filled.json("ledger", "verify", *url)["problems"] == []
+
+
+def test_a_ledger_is_moved_with_its_events_and_root(filled: Cli, tmp_path: Path) -> None:
+    lines, there = tmp_path / "ledger.jsonl", f"sqlite://{tmp_path / 'there.db'}"
+    made = filled.json("ledger", "export", str(lines))
+    assert made["lines"] == len(lines.read_bytes().splitlines())
+    filled.refused("ledger", "export", str(lines), status=3, code="LEDGER_EXISTS")
+    filled.refused("ledger", "export", "/no/such/x", status=8, code="STORE_UNAVAILABLE")
+    moved = filled.json("ledger", "import", str(lines), "--to", there)
+    here = filled.json("ledger", "verify")
+    assert (moved["events"], moved["root"]) == (here["events"], here["root"])
+    again = filled.json("ledger", "import", str(lines), "--to", there)
+    assert again["root"] == here["root"]
+    url = ("--ledger", there)
+    assert filled.json("ledger", "verify", *url)["root"] == here["root"]
+    filled.json("ledger", "adopt", "--reason", "moved", *url)
+    filled.json("note", "W-1", "goes on", *url)
+    lines.write_bytes(lines.read_bytes().replace(b"ItemCreated", b"ItemCreated ", 1))
+    other = ("ledger", "import", str(lines), "--to", f"sqlite://{tmp_path / 'other.db'}")
+    filled.refused(*other, status=2, code="INPUT_PROBLEM")
+    gone = ("ledger", "import", str(tmp_path / "gone"), "--to", there)
+    filled.refused(*gone, status=2, code="INPUT_PROBLEM")
 
 
 def test_a_redacted_text_is_gone_and_every_proof_holds(filled: Cli) -> None:

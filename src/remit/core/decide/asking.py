@@ -6,6 +6,7 @@ Each returns what was asked for, or the refusal that says what was found instead
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Final
 
 from remit.core.commands import Command, ExpireLease, RecordLateReport, Text
 from remit.core.facts import Actor, ActorKind, Item, Lease
@@ -42,6 +43,20 @@ def kind_of(draft: Draft) -> ActorKind:
     """What the asking actor is."""
     actor = draft.get("actor", draft.ask.actor)
     return actor.kind if isinstance(actor, Actor) else ActorKind.AGENT
+
+
+HANDED_IN: Final = (Status.IN_REVIEW, Status.APPROVED, Status.SHIPPED)
+
+
+def at_rest(item: Item) -> bool:
+    """Whether nobody works on an item and nothing handed in waits to be judged.
+
+    Work that was put aside from review or later may go back there as it is, so what it was done for
+    must not change meanwhile.
+    """
+    if item.status is Status.TRIAGED:
+        return item.triaged_from not in HANDED_IN
+    return item.status in (Status.DRAFT, Status.HELD, Status.READY)
 
 
 def human_only(draft: Draft, what: str) -> Refused | None:

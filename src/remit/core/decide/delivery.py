@@ -20,6 +20,7 @@ from remit.core.events import CloneMade, CommitsTaken
 from remit.core.facts import Item, Row, Work
 from remit.core.gitfacts import MatchedBy, is_full_sha
 from remit.core.refusals import Code, Refused
+from remit.core.settlement import review
 from remit.core.status import Status
 from remit.core.view import Draft
 
@@ -151,6 +152,8 @@ def _reopen(draft: Draft, item: Item, cmd: c.ReviewWork) -> Refused | None:
         rank,
     )
     draft.emit("item", item.id, event)
+    if status is Status.HELD:
+        review(draft, item.id)
     return None
 
 

@@ -16,7 +16,7 @@ from remit.core import commands as c
 from remit.core import gates
 from remit.core import item_events as e
 from remit.core.admission import ADMISSION, dead_edge
-from remit.core.deadlock import BEGIN, CLEAR, Wait, cycle_of, ongoing
+from remit.core.deadlock import own_cycle
 from remit.core.decide.asking import bad, find
 from remit.core.decide.items import draft_goal, finish
 from remit.core.decide.waiting import adopt
@@ -101,7 +101,7 @@ def _import(draft: Draft, cmd: c.ImportItem) -> Refused | None:
     resolve_alias(draft, cmd.alias)
     cycle = cmd.cycle
     if not cycle and cmd.edges and _foreign_waiters(draft, cmd):
-        cycle = _own_cycle(draft, item_id)
+        cycle = own_cycle(draft, item_id)
     _linked(draft, item_id, cycle)
     return None
 
@@ -164,21 +164,9 @@ def _again(draft: Draft, item: Item, cmd: c.ImportItem) -> Refused | None:
         for d in item.dependencies:
             if d.kind is DependencyKind.PARENT and not d.via.startswith("?"):
                 adopt(draft, item.id, d.via, left=True)
-    _linked(draft, item.id, cmd.cycle or _own_cycle(draft, item.id))
+    _linked(draft, item.id, cmd.cycle or own_cycle(draft, item.id))
     review(draft, item.id)
     return None
-
-
-def _own_cycle(draft: Draft, name: str) -> tuple[str, ...]:
-    """A cycle through an item whose edges meet others than those of its own source."""
-    item = draft.item(name)
-    for edge in item.dependencies if item is not None else ():
-        if ongoing(edge) and edge.via[0] != "?":
-            need = CLEAR if edge.kind is DependencyKind.PARENT else BEGIN
-            path = cycle_of(draft, Wait(name, (edge.via, need), edge.inner))
-            if path:
-                return path
-    return ()
 
 
 def _foreign_waiters(draft: Draft, cmd: c.ImportItem) -> bool:

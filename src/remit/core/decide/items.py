@@ -13,7 +13,7 @@ from typing import Any, Final
 from remit.core import commands as c
 from remit.core import item_events as e
 from remit.core.deadlock import BEGIN, CLEAR, Wait, cycle_of, lineage
-from remit.core.decide.asking import bad, find, moving
+from remit.core.decide.asking import at_rest, bad, find, moving
 from remit.core.decide.waiting import HANDLERS as WAITING
 from remit.core.decide.waiting import add_edge, closes
 from remit.core.events import GoalDrafted, RequirementDrafted
@@ -23,7 +23,7 @@ from remit.core.refusals import Code, Refused
 from remit.core.registration import MAX_ROWS, register
 from remit.core.rows import RowSpec, problems
 from remit.core.scopes import pattern_problem
-from remit.core.settlement import QUEUED, resolve_alias, review
+from remit.core.settlement import resolve_alias, review
 from remit.core.status import Kind, Outcome, Status
 from remit.core.triage import TriageKind, put_aside
 from remit.core.view import Draft
@@ -176,8 +176,7 @@ def _recheck(draft: Draft, cmd: c.Recheck) -> Refused | None:
 
 
 def _live(item: Item) -> Refused | None:
-    handed_in = item.triaged_from in (Status.IN_REVIEW, Status.APPROVED, Status.SHIPPED)
-    if item.status in (*QUEUED, Status.TRIAGED) and not handed_in:
+    if at_rest(item):
         return None
     done = item.terminal or item.status is Status.SHIPPED
     return Refused(

@@ -16,10 +16,12 @@ from remit.core.admission import ADMISSION, requeue
 from remit.core.change import changed
 from remit.core.checks import Check, Result
 from remit.core.decide.asking import bad, expired, fenced, find, late_report, moving
+from remit.core.deferred import overtaken
 from remit.core.facts import Item, Lane, Lease
 from remit.core.ids import attempt_id, fence_of, lease_id
 from remit.core.lanes import in_turn
 from remit.core.refusals import Code, Refused
+from remit.core.settlement import review
 from remit.core.status import Status
 from remit.core.triage import TriageKind, put_aside
 from remit.core.view import Draft, Missing
@@ -60,7 +62,7 @@ def _grant(draft: Draft, cmd: c.GrantLease) -> Refused | None:
     refused = moving(item, "T03", Status.LEASED)
     if refused is not None:
         return refused
-    if item.unmet or _spent(draft, item):
+    if item.unmet or _barred(draft, item):
         return _not_ready(item)
     number = item.attempt + 1
     epoch = draft.ledger.epoch
@@ -85,6 +87,11 @@ def _grant(draft: Draft, cmd: c.GrantLease) -> Refused | None:
     )
     draft.emit("item", item.id, event)
     return None
+
+
+def _barred(draft: Draft, item: Item) -> bool:
+    """Whether a ready item may not be leased all the same, until admission looks at it again."""
+    return _spent(draft, item) or bool(draft.ledger.unsettled and overtaken(draft, item))
 
 
 def _spent(draft: Draft, item: Item) -> bool:
@@ -203,14 +210,14 @@ def _head(draft: Draft, lane: Lane) -> Item | None:
     fresh = draft.view.fresh.get(lane.id, ())
     for name in fresh:
         item = draft.item(name)
-        if item is None or item.status is not Status.READY or _spent(draft, item):
+        if item is None or item.status is not Status.READY or _barred(draft, item):
             continue
         if best is None or (item.rank, item.number) < (best.rank, best.number):
             best = item
     window = draft.query("ready?", lane.id)
     for name in window.ids[draft.view.heads.get(lane.id, 0) :]:
         item = draft.item(name)
-        if item is None or item.status is not Status.READY or name in fresh or _spent(draft, item):
+        if item is None or item.status is not Status.READY or name in fresh or _barred(draft, item):
             continue
         first = best is None or (item.rank, item.number) < (best.rank, best.number)
         return item if first else best
@@ -273,6 +280,8 @@ def _release(draft: Draft, cmd: c.ReleaseLease) -> Refused | None:
         trigger,
     )
     draft.emit("item", item.id, event)
+    if status is Status.HELD:
+        review(draft, item.id)
     return None
 
 
@@ -301,6 +310,8 @@ def _expire(draft: Draft, cmd: c.ExpireLease) -> Refused | None:
     status, reason, trigger, _ = requeue(draft, item)
     event = e.LeaseExpired("T04", item.status, status, item.lease, reason, trigger)
     draft.emit("item", item.id, event, QUEUE)
+    if status is Status.HELD:
+        review(draft, item.id)
     return None
 
 

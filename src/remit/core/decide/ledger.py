@@ -17,7 +17,7 @@ from remit.core.admission import ADMISSION
 from remit.core.change import changed
 from remit.core.decide.asking import bad, human_only
 from remit.core.decide.leases import QUEUE, SHORTEST_TTL_MS
-from remit.core.facts import Actor, ActorKind, Policy, Rule
+from remit.core.facts import Actor, ActorKind, Rule
 from remit.core.ids import MAX_EPOCH, MAX_INTEGER, is_actor_name
 from remit.core.refusals import Code, Refused
 from remit.core.registration import rows_of_rule
@@ -174,11 +174,6 @@ def _set_policy(draft: Draft, cmd: c.SetPolicy) -> Refused | None:
         return None
     draft.emit("ledger", "ledger", e.PolicySet(**asdict(policy)))
     return None
-
-
-def policy_of(event: e.PolicySet) -> Policy:
-    """The policy that an event set."""
-    return Policy(**asdict(event))
 
 
 def _engage(draft: Draft, cmd: c.EngageKillSwitch) -> Refused | None:

@@ -158,6 +158,9 @@ def record(draft: Draft, cmd: c.RecordVerification) -> Refused | None:
         )
     diff = cmd.artifact_diff or work.artifact_diff
     tid, to, kind = _outcome(item, cmd.commit, tuple(records), diff)
+    triage = f"T-{draft.counter('triage') + 1}" if kind else ""
+    if triage:
+        draft.new("triage", triage)
     event = e.VerificationRecorded(
         tid,
         item.status,
@@ -169,7 +172,7 @@ def record(draft: Draft, cmd: c.RecordVerification) -> Refused | None:
         cmd.missing_artifacts,
         cmd.out_of_scope,
         cmd.requested_by,
-        f"T-{draft.counter('triage') + 1}" if kind else "",
+        triage,
         kind or "",
     )
     draft.emit("item", item.id, event)

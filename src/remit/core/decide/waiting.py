@@ -11,25 +11,23 @@ from typing import Any, Final
 
 from remit.core import commands as c
 from remit.core import item_events as e
-from remit.core.deadlock import BEGIN, CLEAR, TooFar, Wait, cycle_of, lineage
-from remit.core.decide.asking import bad, find
+from remit.core.deadlock import BEGIN, CLEAR, TooFar, Wait, cycle_of, lineage, own_cycle
+from remit.core.decide.asking import at_rest, bad, find
+from remit.core.deferred import settle_more
 from remit.core.dependencies import MAX_DEPENDENCIES
 from remit.core.facts import DependencyKind, Item
 from remit.core.refusals import Code, Refused
 from remit.core.settlement import (
-    QUEUED,
-    children_of,
+    awaited_children,
     enclose,
     is_inner,
     judge,
     regroup,
     regroup_waiters,
     review,
-    settle_more,
     since,
     tell,
 )
-from remit.core.status import Status
 from remit.core.view import Draft
 
 USABLE: Final = tuple(k.value for k in DependencyKind if k is not DependencyKind.WAITS_FOR_CHILD)
@@ -96,7 +94,7 @@ def _new_waits(draft: Draft, item: str, via: str, kind: DependencyKind) -> list[
         ]
     needed = [via]
     if kind is DependencyKind.WAITS_FOR:
-        needed = [child for child in children_of(draft, via) if child != item] or needed
+        needed = list(awaited_children(draft, item, via).values()) or needed
     return [Wait(item, (name, BEGIN), is_inner(draft, item, kind, name)) for name in needed]
 
 
@@ -136,7 +134,7 @@ def _add(draft: Draft, cmd: c.AddDependency) -> Refused | None:
     item = find(draft, cmd.item)
     if isinstance(item, Refused):
         return item
-    if item.status not in (*QUEUED, Status.TRIAGED):
+    if not at_rest(item):
         return Refused(
             Code.BRIEF_IS_LIVE,
             f"cannot let {item.id} wait on {cmd.target}: it is {item.status}",
@@ -173,8 +171,20 @@ def _remove(draft: Draft, cmd: c.RemoveDependency) -> Refused | None:
     for edge in edges:
         if edge.kind is DependencyKind.PARENT:
             adopt(draft, item.id, edge.via, left=True)
+            refused = _orphaned(draft, edge.via)
+            if refused is not None:
+                return refused
     regroup(draft, item.id)
     review(draft, item.id)
+    return None
+
+
+def _orphaned(draft: Draft, parent: str) -> Refused | None:
+    """Refuse to take a child away whose ancestors would then wait for it and hold it back at once."""
+    for name in (parent, *sorted(lineage(draft, parent))):
+        path = own_cycle(draft, name)
+        if path:
+            return _cycle(path)
     return None
 
 

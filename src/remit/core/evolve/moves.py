@@ -15,7 +15,7 @@ from remit.core.events import Recorded
 from remit.core.facts import Fact, Item, Key, Lane, lane_of
 from remit.core.fold import FoldError
 from remit.core.lanes import STRIDE
-from remit.core.status import Kind, Status, permitted
+from remit.core.status import Status, permitted
 
 Get = Callable[[str, str], Fact | None]
 """Reads a fact by kind and id."""
@@ -101,9 +101,3 @@ def load(get: Get, out: Out, item: Item, actor: str, by: int) -> None:
     add(get, out, "load", f"actor/{actor}", by)
     add(get, out, "load", f"class/{item.work_class}", by)
     add(get, out, "load", f"tenant/{item.tenant}", by)
-
-
-def delivery_only(rec: Recorded, item: Item) -> None:
-    """Demand delivery work."""
-    if item.kind is not Kind.DELIVERY:
-        raise FoldError(rec, f"{item.id} is {item.kind} work")

@@ -306,9 +306,16 @@ def records(tx: ReadTx, item: Item) -> list[dict[str, Any]]:
 
 
 def triage_record(tx: ReadTx, record: Triage) -> dict[str, Any]:
-    """A triage record with the evidence and resolutions that its event names."""
+    """A triage record with its evidence, and the resolutions that it allows while it is open."""
+    # What lists of items never need is not loaded with them: every cold read would pay for it.
+    from remit.core.item_events import VerificationRecorded
+    from remit.core.triage import TriageKind, allowed
+
     opened = tx.at_seq([record.opened_seq])[record.opened_seq]
     payload = rendering.plain(opened.event)
+    item = tx.load([("item", record.item)])["item", record.item]
+    ways = allowed(TriageKind(record.kind), item) if isinstance(item, Item) else ()
+    found = _findings(payload) if isinstance(opened.event, VerificationRecorded) else []
     return {
         "id": record.id,
         "item": record.item,
@@ -318,8 +325,15 @@ def triage_record(tx: ReadTx, record: Triage) -> dict[str, Any]:
         "opened_at": rendering.rfc3339(opened.at),
         "opened_by": opened.actor,
         "seq": record.opened_seq,
-        "evidence": payload.get("evidence", []),
-        "resolutions": payload.get("resolutions", []),
-        "reason": payload.get("reason", ""),
+        "evidence": found or payload.get("evidence", []),
+        "resolutions": list(ways) if record.open else payload.get("resolutions", []),
+        "reason": payload.get("reason", "") or "; ".join(found),
         "payload": payload,
     }
+
+
+def _findings(payload: dict[str, Any]) -> list[str]:
+    """What a verification found missing, each in a few words."""
+    rows = [f"{r['row']} {r['reason']}" for r in payload["results"] if r["result"] != "verified"]
+    missing = [f"missing artifact {path}" for path in payload["missing_artifacts"]]
+    return [*rows, *missing, *(f"out of scope {path}" for path in payload["out_of_scope"])]

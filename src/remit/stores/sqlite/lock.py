@@ -81,16 +81,17 @@ class WriterLock:
         )
 
     @contextmanager
-    def held(self, *, urgent: bool = False) -> Iterator[None]:
-        """Hold the lock; waits for at most ``wait_ms``."""
+    def held(self, *, urgent: bool = False) -> Iterator[int]:
+        """Hold the lock, and yield its file's descriptor; waits for at most ``wait_ms``."""
         until = time.monotonic() + self._wait_ms / 1000
         if urgent:
             mine = self._first(until)
             with _closing(mine):
-                yield
+                yield mine
             return
-        with _closing(self._next(until)):
-            yield
+        mine = self._next(until)
+        with _closing(mine):
+            yield mine
 
     def _next(self, until: float) -> int:
         """The lock, for a writer that stands in the queue and lets urgent ones pass."""

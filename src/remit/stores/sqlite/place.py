@@ -35,6 +35,8 @@ REFUSED: Final = (
 )
 """File systems on which SQLite's locks cannot be trusted; ``fuse.`` followed by anything as well."""
 
+_NOTE_BYTES: Final = 512
+
 SIDECARS: Final = ("-wal", "-shm", "-journal")
 
 
@@ -154,6 +156,31 @@ def _epochs(path: Path) -> dict[str, int]:
             "restore the file; without it an old copy of the ledger could not be told from this",
             {"path": str(note)},
         ) from error
+
+
+def knows_others_only(path: Path, ledger_id: str) -> bool:
+    """Whether the file beside a ledger knows ledgers, but not this one."""
+    known = _epochs(path)
+    return bool(known) and ledger_id not in known
+
+
+def noted_head(descriptor: int, ledger_id: str) -> int:
+    """The seq that was noted in the writer's lock file after the last commit, 0 where none was."""
+    seq, _, name = os.pread(descriptor, _NOTE_BYTES, 0).decode("utf-8", "replace").partition(" ")
+    return int(seq) if name.rstrip("\n") == ledger_id and seq.isdecimal() else 0
+
+
+def note_head(descriptor: int, ledger_id: str, seq: int) -> None:
+    """Note the newest seq in the writer's lock file, so that an older copy put back is noticed.
+
+    It is written after the commit and not flushed: it may fall behind, and never runs ahead.
+    """
+    note = f"{seq:016d} {ledger_id}\n".encode()
+    try:
+        os.pwrite(descriptor, note, 0)
+        os.ftruncate(descriptor, len(note))
+    except OSError:
+        return  # the commit stands; without the note one safeguard less is left
 
 
 def write_epoch(path: Path, ledger_id: str, epoch: int) -> None:

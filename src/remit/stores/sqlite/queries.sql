@@ -360,3 +360,10 @@ DELETE FROM triage_rows;
 
 -- name: clear_facts
 DELETE FROM fact_rows;
+
+-- name: statements
+-- As bytes, since what was damaged need not be text any more; SQLite's own statistics may differ.
+SELECT cast(name AS BLOB), cast(coalesce(sql, '') AS BLOB)
+  FROM sqlite_schema
+ WHERE name NOT LIKE 'sqlite\_stat%' ESCAPE '\'
+ ORDER BY name;

@@ -62,7 +62,7 @@ class SqliteStore:
         self._pid = os.getpid()
         self._file = self._identity()
         self._epoch_file = str(place.epoch_file(path))
-        self._epoch_note: tuple[tuple[int, ...], int] = ((), 0)
+        self._epoch_note: tuple[tuple[int, ...], int, bool] = ((), 0, False)
         self._connection: apsw.Connection | None = None
         self._idle: deque[apsw.Connection] = deque()
         self._log_pages = 0
@@ -101,7 +101,7 @@ class SqliteStore:
     def write(self, *, urgent: bool = False, adopting: bool = False) -> Iterator[SqliteWrite]:
         """The writer's transaction; commits when left without an exception."""
         self._demand_usable("write")
-        with self._lock.held(urgent=urgent):
+        with self._lock.held(urgent=urgent) as lock:
             self._demand_same_file("write")
             self._step("begin")
             connection = self._begin()
@@ -109,12 +109,13 @@ class SqliteStore:
                 tx = SqliteWrite(
                     connection, self.ledger_id, self._clock, self._noted_epoch(), self._step
                 )
-                self._demand_adopted(tx, adopting=adopting)
+                newest = place.noted_head(lock, self.ledger_id)
+                self._demand_adopted(tx, newest, adopting=adopting)
                 self._step("begun")
                 yield tx
                 dirty = tx.finish()
                 if adopting and tx.adopted is None and dirty:
-                    self._demand_adopted(tx, adopting=False)
+                    self._demand_adopted(tx, newest, adopting=False)
                 if tx.adopted is not None:
                     place.write_epoch(self.path, self.ledger_id, tx.adopted)
                 self._step("before commit")
@@ -126,6 +127,8 @@ class SqliteStore:
                 raise
             self._commit(connection)
             self._step("after commit")
+            if tx.head().seq != newest:
+                place.note_head(lock, self.ledger_id, tx.head().seq)
             self._keep_log_short(connection, erased=tx.erased)
 
     def epoch_known(self) -> int:
@@ -136,10 +139,13 @@ class SqliteStore:
     def rebuild(
         self, fold: Callable[[ReadTx], Iterable[tuple[Key, Fact]]], *, swap: bool
     ) -> list[Difference]:
-        """Compare the rows with freshly folded facts, and with ``swap`` put theirs in place."""
+        """Compare the rows with freshly folded facts, and with ``swap`` put theirs in place.
+
+        Without ``swap`` the database below them is looked over as well: see ``sound``.
+        """
         if not swap:
             with self.read() as tx:
-                return tx.compare_rows(expected(fold(tx)))
+                return [*tx.compare_rows(expected(fold(tx))), *tx.unsound()]
         with self.write() as writer:
             rows = expected(fold(writer))
             found = writer.compare_rows(rows)
@@ -244,18 +250,28 @@ class SqliteStore:
             return 0
         mark = (found.st_ino, found.st_mtime_ns, found.st_size)
         if self._epoch_note[0] != mark:
-            self._epoch_note = (mark, place.read_epoch(self.path, self.ledger_id))
+            self._epoch_note = (
+                mark,
+                place.read_epoch(self.path, self.ledger_id),
+                place.knows_others_only(self.path, self.ledger_id),
+            )
         return self._epoch_note[1]
 
-    def _demand_adopted(self, tx: SqliteWrite, *, adopting: bool) -> None:
-        noted = self._noted_epoch()
-        if adopting or not (tx.adoption_required or noted > tx.epoch):
+    def _demand_adopted(self, tx: SqliteWrite, newest: int, *, adopting: bool) -> None:
+        if adopting:
             return
-        found = (
-            f"its epoch is {tx.epoch} and {place.epoch_file(self.path).name} knows {noted}"
-            if noted > tx.epoch
-            else "it was restored or copied"
-        )
+        noted, head = self._noted_epoch(), tx.head().seq
+        note = place.epoch_file(self.path).name
+        if noted > tx.epoch:
+            found = f"its epoch is {tx.epoch} and {note} knows {noted}"
+        elif tx.adoption_required:
+            found = "it was restored or copied"
+        elif self._epoch_note[2]:
+            found = f"{note} knows another ledger, not {self.ledger_id}, which was put in its place"
+        elif newest > head:
+            found = f"it ends at seq {head} and had {newest}: an older copy was put in its place"
+        else:
+            return
         raise RemitError(
             f"cannot write {self.path}: {found}, expected a ledger that was adopted",
             "make sure that no other copy is in use, then run 'remit ledger adopt'",

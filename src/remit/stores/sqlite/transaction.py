@@ -247,6 +247,12 @@ class SqliteRead:
         """Where the stored rows are not these."""
         return compare(self._connection, self._ledger_id, rows)
 
+    def unsound(self) -> list[Difference]:
+        """What is wrong with the database below the rows; reads all of it."""
+        from remit.stores.sqlite.sound import unsound
+
+        return list(unsound(self._connection))
+
     def _ids(self, name: str, *parameters: Any) -> list[str]:
         return [i for (i,) in self._run(_SQL[name], (self._ledger_id, *parameters))]
 

@@ -140,22 +140,39 @@ def new_ledger(at: Place) -> Path:
 
 
 def repository(url: str, named: Path | None = None) -> Path:
-    """The repository whose remote is observed: named, noted, the ledger's own, or this one."""
+    """The repository whose remote is observed: the ledger's own, else named, noted, or this one.
+
+    A ledger within a repository belongs to it: what a worker's clone notes, or a caller names, does
+    not choose the remote on which work is seen to ship. Raises ``BAD_INPUT`` for another one.
+    """
+    from remit.wiring import on_server, path_of
+
+    if not on_server(url):
+        path = path_of(url)
+        if path.as_posix().endswith(f"/{IN_GIT}"):
+            return _owned(path.parent.parent, named)
     if named is not None:
         return named
     at = place()
     noted = attempt_note(at).get("repository")
-    if isinstance(noted, str):
-        return Path(noted)
-    from remit.wiring import on_server, path_of
+    return Path(noted) if isinstance(noted, str) else at.top or at.cwd
 
-    if on_server(url):
-        return at.top or at.cwd
-    path = path_of(url)
-    if path.as_posix().endswith(f"/{IN_GIT}"):
-        common = path.parent.parent
-        return common.parent if common.name == ".git" else common
-    return at.top or at.cwd
+
+def _owned(common: Path, named: Path | None) -> Path:
+    """The repository that a ledger in its git folder belongs to."""
+    own = common.parent if common.name == ".git" else common
+    if named is None or _same(place(named.absolute()).common, common):
+        return named or own
+    raise stop(
+        Code.BAD_INPUT,
+        f"cannot look at {named}: this ledger belongs to the repository {own}",
+        "leave --repository out, or name a work tree of that repository",
+        path=str(named),
+    )
+
+
+def _same(one: Path | None, other: Path) -> bool:
+    return one is not None and one.resolve() == other.resolve()
 
 
 def head_of(folder: Path) -> str:

@@ -6,6 +6,7 @@ a file; a copy takes no writes until a human adopts it.
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,7 +15,7 @@ import typer
 from remit.core.refusals import Code, Refused
 from remit.surfaces.cli import finding
 from remit.surfaces.cli.answers import Answer, Stop, stop
-from remit.surfaces.cli.declare import OPERATE, stands, writes
+from remit.surfaces.cli.declare import LOOK, OPERATE, reads, stands, writes
 from remit.surfaces.cli.groups import ledger
 from remit.surfaces.cli.planning import event_of
 from remit.surfaces.cli.progress import shown
@@ -228,6 +229,29 @@ def adopt(
 
 def _redacted(screen: Screen, data: Any) -> None:
     screen.line(f"{data['digest']} is erased; every proof still holds")
+
+
+@reads(ledger, "text", LOOK, "remit ledger text 5df6…9456", "remit ledger text 5df6…9456 --json")
+def text(
+    session: Session,
+    digest: Annotated[
+        str, typer.Argument(metavar="DIGEST", help="A text_ref or log of 'remit show ID --json'.")
+    ],
+) -> Answer:
+    """Print a text that the ledger keeps by its digest, such as what a check wrote."""
+    found = None
+    if re.fullmatch("[0-9a-f]{64}", digest):
+        with session.reading() as tx:
+            found = tx.blobs([digest]).get(digest)
+    if found is None:
+        raise stop(
+            Code.BLOB_UNKNOWN,
+            f"cannot print {digest[:80]!r}: no text has this digest, or it was redacted",
+            "give the whole text_ref or log that 'remit show ID --json' names",
+            digest=digest[:80],
+        )
+    data = {"digest": digest, "bytes": len(found), "text": found.decode("utf-8", "replace")}
+    return Answer(data, lambda screen, shown: screen.raw(shown["text"]))
 
 
 @writes(ledger, "redact", OPERATE, 'remit ledger redact 5df6…9456 --reason "personal data"')

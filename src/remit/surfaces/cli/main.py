@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable, Sequence
 
 from remit.core.refusals import Code, Refused, meaning
+from remit.ports import RemitError
 from remit.surfaces.cli import quick
 from remit.surfaces.cli.answers import Stop, flush_out, print_error, quiet_pipe
 from remit.surfaces.cli.session import Session
@@ -31,18 +32,21 @@ def main(argv: Sequence[str] | None = None) -> int:
         return print_error(refused, json=wants_json(arguments))
     found = quick.parse(arguments)
     if found is None:
-        from remit.surfaces.cli.app import run
-
-        return guarded(lambda: run(arguments), wants_json(arguments))
+        return guarded(lambda: _run(arguments), wants_json(arguments))
     read, options, given = found
     session = Session(options)
     return guarded(lambda: quick.run(read, session, given), True, session)
 
 
+def _run(arguments: list[str]) -> int:
+    """The full command line; most of a short call is spent on this import."""
+    from remit.surfaces.cli.app import run
+
+    return run(arguments)
+
+
 def guarded(work: Callable[[], int], json: bool, session: Session | None = None) -> int:
     """Run something to its end, and turn every way that it may fail into a line and a status."""
-    from remit.ports import RemitError
-
     try:
         status = work()
         flush_out()

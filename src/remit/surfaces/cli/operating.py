@@ -188,6 +188,14 @@ def _switch(screen: Screen, data: Any) -> None:
     screen.line(f"the kill switch is {data['state']}")
 
 
+@reads(kill_switch, "show", OPERATE, "remit kill-switch show")
+def kill_switch_show(session: Session) -> Answer:
+    """Say whether the kill switch is engaged."""
+    with session.reading() as tx:
+        engaged = read_policy(tx)["kill_switch"]
+    return Answer({"state": "engaged" if engaged else "released"}, _switch)
+
+
 @writes(kill_switch, "engage", OPERATE, 'remit kill-switch engage --reason "wrong branch"')
 def engage(session: Session, reason: Why = "") -> Answer:
     """Stop new leases and renewals at once; anyone enrolled may."""

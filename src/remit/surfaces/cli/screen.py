@@ -86,7 +86,11 @@ class Screen:
     def block(self, text: str, indent: int = 2) -> None:
         """A foreign text of several lines, indented."""
         shown = visible(text, TEXT, lines=True)
-        self.console.print(Padding(Text(shown), (0, 0, 0, indent)))
+        if self.tty:
+            self.console.print(Padding(Text(shown), (0, 0, 0, indent)))
+            return
+        for line in shown.splitlines():
+            print((" " * indent + line).rstrip())
 
     def raw(self, text: str) -> None:
         """A text of our own format, with only its foreign controls made visible."""

@@ -117,11 +117,18 @@ class Session:
         return self.ledger.acting(self.actor)
 
     def delivery(self, repository: Path | None = None) -> Delivery:
-        """The operations that look at the git repository."""
+        """The operations that look at the git repository.
+
+        Its own configuration says which main is observed, not that of the folder one stands in: a
+        worker may write what it likes in its clone.
+        """
+        from remit.surfaces.cli.config import load
         from remit.wiring import Settings
 
-        self.ledger.settings = Settings(self.config.remote, self.config.main)
-        return self.ledger.delivery(self.actor, finding.repository(self.url, repository))
+        observed = finding.repository(self.url, repository)
+        config = load(observed.absolute())
+        self.ledger.settings = Settings(config.remote, config.main)
+        return self.ledger.delivery(self.actor, observed)
 
     def exact(self, name: str) -> str:
         """The item that a write names: an id or a whole work id, never an abbreviation."""

@@ -187,6 +187,9 @@ def triage_record(screen: Screen, record: Data) -> None:
             ("may be", record["resolutions"]),
         )
     )
+    for found in record["payload"].get("results", ()):
+        if found["result"] != "verified" and found["log"]:
+            screen.line(f"what {found['row']} wrote: 'remit ledger text {found['log']}'")
     if record["open"]:
         screen.line(f"settle it: 'remit triage resolve {record['id']} RESOLUTION --reason WHY'")
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -219,14 +220,18 @@ def import_(
         ) from error
     if isinstance(found, Refused):
         raise Stop(found)
-    steps = _next_steps(session, rule, dry_run=dry_run)
+    steps = _next_steps(session, rule, found, dry_run=dry_run)
     return Answer({"dry_run": dry_run, "format": fmt, **found, "next": steps}, _imported)
 
 
-def _next_steps(session: Session, rule: str, *, dry_run: bool) -> list[str]:
+def _next_steps(
+    session: Session, rule: str, found: Mapping[str, Any], *, dry_run: bool
+) -> list[str]:
     """What to do after an import: a rule to write or to accept, then what there is to see."""
     if dry_run:
         return ["nothing was written; leave --dry-run out to import"]
+    if not found["imported"] and not found["unchanged"]:
+        return ["correct the quarantined rows, then import the file again; nothing came in"]
     from remit.service.reading.registers import rule as read_rule
 
     with session.ledger.reading() as tx:

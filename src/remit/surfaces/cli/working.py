@@ -16,15 +16,18 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from remit.core import commands as c
+from remit.core import facts
 from remit.core.facts import Lease
+from remit.core.gitfacts import RepositoryRefusal
 from remit.core.item_events import LeaseReleased
 from remit.core.refusals import Code, Refused
 from remit.service.delivery import Delivery
 from remit.service.operations import lease_of
+from remit.service.outside import refused_by
 from remit.service.reading.rendering import lease as shown_lease
 from remit.surfaces.cli import finding, reads
 from remit.surfaces.cli.answers import Answer, Stop, stop
-from remit.surfaces.cli.declare import WORK, writes
+from remit.surfaces.cli.declare import WORK, stands, writes
 from remit.surfaces.cli.declare import reads as read
 from remit.surfaces.cli.groups import app, report
 from remit.surfaces.cli.looking import Item
@@ -267,7 +270,7 @@ def completion(
         session.delivery(repository).hand_in(
             name,
             fence,
-            head or finding.head_of(clone or here.cwd),
+            head or _committed(session, name, fence, clone, here),
             clone=clone,
             branch=branch,
             text=text,
@@ -276,6 +279,66 @@ def completion(
         )
     )
     return Answer(after(session, name, done), said)
+
+
+def _committed(
+    session: Session, item: str, fence: int, clone: Path | None, here: finding.Place
+) -> str:
+    """HEAD of the clone; where the caller stands in it, all that git tracks must be committed.
+
+    Another's clone is not asked: its configuration could start programs. A late or repeated report
+    is no hand-in. Raises ``NOTHING_TO_REVIEW`` where the report would leave changes behind.
+    """
+    from remit.wiring import uncommitted
+
+    head = finding.head_of(clone or here.cwd)
+    with session.ledger.reading() as tx:
+        found = tx.load([("item", item)])["item", item]
+    lease = found.lease if isinstance(found, facts.Item) else None
+    if lease is None or lease.fence != fence or here.top is None:
+        return head
+    if clone is not None and clone.absolute() != here.top:
+        return head
+    left = uncommitted(here.top)
+    if isinstance(left, list) and left:
+        shown = ", ".join(left[:3]) + (f" and {len(left) - 3} more" if len(left) > 3 else "")
+        raise stop(
+            Code.NOTHING_TO_REVIEW,
+            f"cannot hand in {item}: {here.top} holds changes that are not committed: {shown}",
+            f"commit them, or name the commit that is meant: --head {head}",
+            item=item,
+            files=left[:100],
+        )
+    return head
+
+
+@stands(app, "observe", WORK, "remit observe", "remit observe --accept-rewrite")
+def observe(
+    session: Session,
+    accept_rewrite: Annotated[
+        bool,
+        typer.Option("--accept-rewrite", help="Main was rewritten since, and that is known."),
+    ] = False,
+    repository: Repository = None,
+) -> Answer:
+    """Fetch the remote's main and say where it is; no item changes."""
+    seen = session.delivery(repository).repository.observe_main(accept_rewrite=accept_rewrite)
+    if isinstance(seen, RepositoryRefusal):
+        raise Stop(refused_by(seen))
+    data = {
+        "remote": seen.url,
+        "ref": seen.ref,
+        "main_sha": seen.main_sha,
+        "previous_main_sha": seen.previous_main_sha,
+        "rewritten": seen.rewritten,
+    }
+    return Answer(data, _observed)
+
+
+def _observed(screen: Screen, data: Any) -> None:
+    screen.line(f"{data['ref']} of {data['remote']} is at {data['main_sha']}")
+    if data["rewritten"]:
+        screen.line(f"it was rewritten, which is accepted; before: {data['previous_main_sha']}")
 
 
 @writes(app, "fail", WORK, 'remit fail W-4 --fence 17 --reason "needs a decision on the format"')
