@@ -137,7 +137,6 @@ OURS = {
     "remit.stores.sqlite.failures", "remit.stores.sqlite.listing", "remit.stores.sqlite.lock",
     "remit.stores.sqlite.place", "remit.stores.sqlite.queries", "remit.stores.sqlite.rebuild",
     "remit.stores.sqlite.rows", "remit.stores.sqlite.store", "remit.stores.sqlite.transaction",
-    "remit.stores.statements", "remit.stores.tables",
     "remit.surfaces", "remit.surfaces.cli", "remit.surfaces.cli.answers",
     "remit.surfaces.cli.finding", "remit.surfaces.cli.main", "remit.surfaces.cli.quick",
     "remit.surfaces.cli.reads", "remit.surfaces.cli.session", "remit.surfaces.cli.visible",
