@@ -77,7 +77,30 @@ class Server:
         return self._process.pid
 
     def start(self) -> None:
-        """Start and wait until it takes connections."""
+        """Start and wait until it takes connections.
+
+        After a kill, processes of the server before may live for a moment and hold its memory: then
+        the new one gives up at once, and is started again until they have gone.
+        """
+        until = time.monotonic() + 60
+        self._launch()
+        while True:
+            try:
+                psycopg.connect(self.url("postgres")).close()
+            except psycopg.OperationalError:
+                log = (self.folder / "log").read_text("utf-8")
+                ended = self._process is not None and self._process.poll() is not None
+                if time.monotonic() > until or (
+                    ended and "shared memory block" not in log[-1_000:]
+                ):
+                    raise AssertionError(log) from None
+                time.sleep(0.02)
+                if ended:
+                    self._launch()
+            else:
+                return
+
+    def _launch(self) -> None:
         options = [part for setting in self._settings for part in ("-c", setting)]
         data = str(self.folder / "data")
         command = [str(self.binaries / "postgres"), "-D", data, "-h", "", "-k", str(self.folder)]
@@ -85,16 +108,6 @@ class Server:
             self._process = subprocess.Popen(
                 [*command, *options], user=self.user, stdout=log, stderr=log, cwd=self.folder
             )
-        until = time.monotonic() + 60
-        while True:
-            try:
-                psycopg.connect(self.url("postgres")).close()
-            except psycopg.OperationalError:
-                if time.monotonic() > until or self._process.poll() is not None:
-                    raise AssertionError((self.folder / "log").read_text("utf-8")) from None
-                time.sleep(0.02)
-            else:
-                return
 
     def kill(self) -> None:
         """End it at once, as a crash would: no checkpoint, no farewell to anybody."""

@@ -156,6 +156,28 @@ def test_a_backup_is_restored_adopted_and_ends_earlier_leases(filled: Cli, tmp_p
     assert filled.json("ledger", "verify", *url)["problems"] == []
 
 
+def test_a_ledger_is_moved_with_its_events_and_root(filled: Cli, tmp_path: Path) -> None:
+    lines, there = tmp_path / "ledger.jsonl", f"sqlite://{tmp_path / 'there.db'}"
+    made = filled.json("ledger", "export", str(lines))
+    assert made["lines"] == len(lines.read_bytes().splitlines())
+    filled.refused("ledger", "export", str(lines), status=3, code="LEDGER_EXISTS")
+    filled.refused("ledger", "export", "/no/such/x", status=8, code="STORE_UNAVAILABLE")
+    moved = filled.json("ledger", "import", str(lines), "--to", there)
+    here = filled.json("ledger", "verify")
+    assert (moved["events"], moved["root"]) == (here["events"], here["root"])
+    again = filled.json("ledger", "import", str(lines), "--to", there)
+    assert again["root"] == here["root"]
+    url = ("--ledger", there)
+    assert filled.json("ledger", "verify", *url)["root"] == here["root"]
+    filled.json("ledger", "adopt", "--reason", "moved", *url)
+    filled.json("note", "W-1", "goes on", *url)
+    lines.write_bytes(lines.read_bytes().replace(b"ItemCreated", b"ItemCreated ", 1))
+    other = ("ledger", "import", str(lines), "--to", f"sqlite://{tmp_path / 'other.db'}")
+    filled.refused(*other, status=2, code="INPUT_PROBLEM")
+    gone = ("ledger", "import", str(tmp_path / "gone"), "--to", there)
+    filled.refused(*gone, status=2, code="INPUT_PROBLEM")
+
+
 def test_a_redacted_text_is_gone_and_every_proof_holds(filled: Cli) -> None:
     digest = filled.json("show", "W-2")["text_ref"]
     argv = ("ledger", "redact", digest, "--reason", "personal")

@@ -365,5 +365,4 @@ DELETE FROM fact_rows;
 -- As bytes, since what was damaged need not be text any more; SQLite's own statistics may differ.
 SELECT cast(name AS BLOB), cast(coalesce(sql, '') AS BLOB)
   FROM sqlite_schema
- WHERE name NOT LIKE 'sqlite\_stat%' ESCAPE '\'
- ORDER BY name;
+ WHERE name NOT LIKE 'sqlite\_stat%' ESCAPE '\';

@@ -15,6 +15,7 @@ from remit.surfaces.cli import (
     deciding,
     ledger_commands,
     looking,
+    moving,
     operating,
     planning,
     starting,
@@ -30,6 +31,7 @@ COMMANDS: Final = (
     working,
     deciding,
     looking,
+    moving,
     operating,
     ledger_commands,
 )
