@@ -166,8 +166,9 @@ def knows_others_only(path: Path, ledger_id: str) -> bool:
 
 def noted_head(descriptor: int, ledger_id: str) -> int:
     """The seq that was noted in the writer's lock file after the last commit, 0 where none was."""
-    seq, _, name = os.pread(descriptor, _NOTE_BYTES, 0).decode("utf-8", "replace").partition(" ")
-    return int(seq) if name.rstrip("\n") == ledger_id and seq.isdecimal() else 0
+    note, _, _ = os.pread(descriptor, _NOTE_BYTES, 0).decode("utf-8", "replace").partition("\n")
+    seq, _, name = note.partition(" ")
+    return int(seq) if name == ledger_id and seq.isdecimal() else 0
 
 
 def note_head(descriptor: int, ledger_id: str, seq: int) -> None:
@@ -177,8 +178,7 @@ def note_head(descriptor: int, ledger_id: str, seq: int) -> None:
     """
     note = f"{seq:016d} {ledger_id}\n".encode()
     try:
-        os.pwrite(descriptor, note, 0)
-        os.ftruncate(descriptor, len(note))
+        os.pwrite(descriptor, note, 0)  # what a longer note left behind the first line is ignored
     except OSError:
         return  # the commit stands; without the note one safeguard less is left
 
