@@ -21,8 +21,6 @@ import fcntl
 import os
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from remit.ports import StoreUnavailable
@@ -80,43 +78,53 @@ class WriterLock:
             f"{path}.{name}" for name in ("lock", "queue", "urgent")
         )
 
-    @contextmanager
-    def held(self, *, urgent: bool = False) -> Iterator[int]:
-        """Hold the lock, and yield its file's descriptor; waits for at most ``wait_ms``."""
+    def held(self, *, urgent: bool = False) -> Held:
+        """Hold the lock within a ``with``, which gives its file's descriptor.
+
+        Waits for at most ``wait_ms``.
+        """
+        return Held(self, urgent)
+
+    def take(self, *, urgent: bool) -> int:
+        """The locked descriptor; closing it, the only one of its file, is what frees the lock."""
         until = time.monotonic() + self._wait_ms / 1000
-        if urgent:
-            mine = self._first(until)
-            with _closing(mine):
-                yield mine
-            return
-        mine = self._next(until)
-        with _closing(mine):
-            yield mine
+        return self._first(until) if urgent else self._next(until)
 
     def _next(self, until: float) -> int:
         """The lock, for a writer that stands in the queue and lets urgent ones pass."""
-        with _closing(self._flock(self._queue, fcntl.LOCK_EX, until)):
+        queue = self._flock(self._queue, fcntl.LOCK_EX, until)
+        try:
             while True:
                 mine = self._flock(self._lock, fcntl.LOCK_EX, until)
-                if self._nobody_urgent():
+                alone = False
+                try:
+                    alone = self._nobody_urgent()
+                finally:
+                    if not alone:
+                        os.close(mine)
+                if alone:
                     return mine
-                os.close(mine)
-                with _closing(self._flock(self._urgent, fcntl.LOCK_EX, until)):
-                    pass
+                os.close(self._flock(self._urgent, fcntl.LOCK_EX, until))
+        finally:
+            os.close(queue)
 
     def _nobody_urgent(self) -> bool:
         descriptor = self._open(self._urgent)
-        with _closing(descriptor):
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                return False
-            return True
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        finally:
+            os.close(descriptor)
+        return True
 
     def _first(self, until: float) -> int:
         """The lock, for an urgent writer that keeps others back while it waits."""
-        with _closing(self._flock(self._urgent, fcntl.LOCK_SH, until)):
+        urgent = self._flock(self._urgent, fcntl.LOCK_SH, until)
+        try:
             return self._flock(self._lock, fcntl.LOCK_EX, until)
+        finally:
+            os.close(urgent)
 
     def _flock(self, name: str, operation: int, until: float) -> int:
         descriptor = self._open(name)
@@ -147,13 +155,22 @@ class WriterLock:
         )
 
 
-@contextmanager
-def _closing(descriptor: int) -> Iterator[None]:
-    """Closing the only descriptor of a file is what frees its lock."""
-    try:
-        yield
-    finally:
-        os.close(descriptor)
+class Held:
+    """The lock for the length of a ``with``; see ``WriterLock.held``."""
+
+    __slots__ = ("_descriptor", "_lock", "_urgent")
+
+    def __init__(self, lock: WriterLock, urgent: bool) -> None:
+        self._lock = lock
+        self._urgent = urgent
+        self._descriptor = -1
+
+    def __enter__(self) -> int:
+        self._descriptor = self._lock.take(urgent=self._urgent)
+        return self._descriptor
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self._descriptor)
 
 
 def holder_of(lock_file: str, table: str = "/proc/locks") -> int:

@@ -167,13 +167,15 @@ class SqliteStore:
             self.pause(name)
 
     def _begin(self) -> apsw.Connection:
-        with named("write", str(self.path)):
+        try:
             if self._connection is None:
                 self._connection = connect(self.path)
                 self._connection.set_wal_hook(self._committed)
             if self._connection.in_transaction:  # an interrupt came before the write could begin
                 self._connection.execute("ROLLBACK")
             self._connection.execute("BEGIN IMMEDIATE")
+        except apsw.Error as error:
+            raise failure("write", str(self.path), error) from error
         return self._connection
 
     def _committed(self, _connection: apsw.Connection, _name: str, pages: int) -> int:
