@@ -55,10 +55,12 @@ class Prepared:
         self.blobs: list[Blob] = []
         self.plain: list[tuple[str, str]] = []
         self.command = command
-        self.refused = _unsound(command)
+        encoded = _encoded(command)
+        self.refused = None if _plain(encoded) else _unsound(command)
         if self.refused is None:
             self.command = self._shorten(command)
-            self.refused = _oversized(self.command)
+            if len(encoded) > LONGEST_FIELD:
+                self.refused = _oversized(self.command)
 
     def _shorten(self, command: Command) -> Command:
         if isinstance(command, CreateItem):
@@ -97,14 +99,21 @@ def _text_fields(cls: type) -> tuple[str, ...]:
     return known
 
 
-def _unsound(command: Command) -> Refused | None:
-    """Name the first text that cannot be stored; nearly always there is none, and that is quick."""
+def _encoded(command: Command) -> bytes:
+    """The command as JSON; nothing where a text cannot be encoded."""
     try:
-        encoded = _encode(command)
-        if len(encoded) <= LONGEST and b"\\u0000" not in encoded:
-            return None
+        return _encode(command)
     except UnicodeEncodeError:
-        pass
+        return b""
+
+
+def _plain(encoded: bytes) -> bool:
+    """Whether it is plain that every text can be stored, as nearly always."""
+    return 0 < len(encoded) <= LONGEST and b"\\u0000" not in encoded
+
+
+def _unsound(command: Command) -> Refused | None:
+    """Name the first text that cannot be stored."""
     for name, text in _strings(command, ""):
         if text.isascii() and "\0" not in text and len(text) <= LONGEST:
             continue
@@ -130,8 +139,6 @@ def _unsound(command: Command) -> Refused | None:
 def _oversized(command: Command) -> Refused | None:
     """Name the first part that would make an event larger than events may be."""
     size = len(_encode(command))
-    if size <= LONGEST_FIELD:
-        return None
     for name, text in _strings(command, ""):
         if len(text) > LONGEST_FIELD and name not in BOUNDED:
             found = f"{name} has {len(text)} characters, at most {LONGEST_FIELD} are taken"
