@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from remit.core import commands as c
-from remit.core.facts import Item, Triage
+from remit.core.facts import Item
 from remit.core.refusals import Code
 from remit.core.status import Status
 from remit.proofs import worlds
@@ -145,19 +145,14 @@ def test_taking_a_child_away_may_not_turn_its_parents_wait_into_a_cycle(many: Wa
     many.ok(gone)
 
 
-def test_rejected_work_whose_dependency_ended_while_it_was_put_aside_goes_to_triage(
-    whole: Walk,
-) -> None:
+def test_work_put_aside_from_review_gets_no_dependency_that_may_have_ended(whole: Walk) -> None:
     why = c.Text("because")
     whole.ok(c.GrantLease("W-1"), "ann")
     whole.ok(c.ReportCompletion("W-1", 1, HEADS[0], BASE), "ann")
     whole.ok(c.OpenTriage("W-1", "ship-unverifiable", why))
     whole.ok(creation(2, (ROW,)))
     whole.ok(c.CloseItem("W-2", "cancelled", why))
-    whole.ok(c.AddDependency("W-1", "W-2"))
+    assert whole.no(c.AddDependency("W-1", "W-2")) is Code.BRIEF_IS_LIVE
     whole.ok(c.ResolveTriage("T-1", "return", "so"))
     whole.ok(c.ReviewWork("W-1", approve=False, reason=why))
-    assert whole.item("W-1").status is Status.TRIAGED
-    record = whole.search.stage.get(whole.state, "triage", "T-2")
-    assert isinstance(record, Triage)
-    assert record.kind == "trigger-impossible"
+    assert whole.item("W-1").status is Status.READY
