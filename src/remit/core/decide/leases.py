@@ -8,6 +8,7 @@ lease is given, not when it fails (INV-10). What a holder reports is a claim; it
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, Final
 
 from remit.core import commands as c
@@ -17,7 +18,7 @@ from remit.core.change import changed
 from remit.core.checks import Check, Result
 from remit.core.decide.asking import bad, expired, fenced, find, late_report, moving
 from remit.core.deferred import overtaken
-from remit.core.facts import Item, Lane, Lease
+from remit.core.facts import Item, Lane, Lease, Policy
 from remit.core.ids import attempt_id, fence_of, lease_id
 from remit.core.lanes import in_turn
 from remit.core.refusals import Code, Refused
@@ -45,13 +46,14 @@ _ALWAYS: Final = (
 
 
 def _grant(draft: Draft, cmd: c.GrantLease) -> Refused | None:
-    if draft.ledger.kill_switch:
+    ledger = draft.ledger
+    if ledger.kill_switch:
         return Refused(
             Code.KILL_SWITCH_ON,
             "no lease is given: the kill switch is engaged",
             "a human releases it with 'remit kill-switch release'",
         )
-    policy = draft.policy
+    policy = ledger.policy
     ttl_ms = cmd.ttl_ms or policy.ttl_ms
     if not SHORTEST_TTL_MS <= ttl_ms <= policy.longest_lease_ms:
         expected = f"{SHORTEST_TTL_MS} to {policy.longest_lease_ms} ms"
@@ -65,7 +67,7 @@ def _grant(draft: Draft, cmd: c.GrantLease) -> Refused | None:
     if item.unmet or _barred(draft, item):
         return _not_ready(item)
     number = item.attempt + 1
-    epoch = draft.ledger.epoch
+    epoch = ledger.epoch
     lease = Lease(
         lease_id(epoch, item.id, number),
         item.id,
@@ -83,7 +85,7 @@ def _grant(draft: Draft, cmd: c.GrantLease) -> Refused | None:
         lease,
         item.counted + 1,
         policy.revision,
-        _acquired(draft, item),
+        _acquired(draft, item, policy),
     )
     draft.emit("item", item.id, event)
     return None
@@ -99,9 +101,8 @@ def _spent(draft: Draft, item: Item) -> bool:
     return item.counted >= draft.policy.attempts
 
 
-def _acquired(draft: Draft, item: Item) -> tuple[Check, ...]:
+def _acquired(draft: Draft, item: Item, policy: Policy) -> tuple[Check, ...]:
     """The checks that let a lease be given, with what each of them saw."""
-    policy = draft.policy
     loads = (
         f"{draft.load(f'class/{item.work_class}')},{draft.load(f'tenant/{item.tenant}')},"
         f"{draft.load(f'actor/{draft.ask.actor}')}"
@@ -110,8 +111,13 @@ def _acquired(draft: Draft, item: Item) -> tuple[Check, ...]:
     return (
         *_ALWAYS,
         Check("concurrency", Result.PASS, loads, limits),
-        Check("attempts", Result.PASS, str(item.counted), f"<{policy.attempts}"),
+        _attempts(item.counted, policy.attempts),
     )
+
+
+@lru_cache(maxsize=64)
+def _attempts(counted: int, bound: int) -> Check:
+    return Check("attempts", Result.PASS, str(counted), f"<{bound}")
 
 
 def _named(draft: Draft, name: str) -> Item | Refused:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from remit.core.change import changed
 from remit.core.events import Recorded
 from remit.core.facts import Fact, Item, Key, Lane, lane_of
 from remit.core.fold import FoldError
@@ -91,8 +90,8 @@ def account(get: Get, out: Out, item: Item, to: Status) -> None:
     if leased > 0:
         out["counter", "vtime"] = max(passed, read(get, out, "counter", "vtime") or 0)
         passed += STRIDE // lane.weight
-    out["lane", lane.id] = changed(
-        lane, passed=passed, ready=lane.ready + ready, leased=lane.leased + leased
+    out["lane", lane.id] = Lane(
+        lane.id, lane.weight, passed, lane.ready + ready, lane.leased + leased
     )
 
 
