@@ -37,6 +37,7 @@ from remit.core.needs import needs
 from remit.core.refusals import Code, Refused
 from remit.core.view import View
 from remit.ports import Blob, Change, RemitError, Store, WriteTx
+from remit.service.collecting import MANY, held_back
 from remit.service.kept import NEVER, NOTHING, Kept, keep
 from remit.service.loading import Loader
 
@@ -126,7 +127,8 @@ class Engine:
     def _chunk(
         self, calls: Sequence[Call], atomic: bool, urgent: bool, adopting: bool
     ) -> list[Answer]:
-        with self.store.write(urgent=urgent, adopting=adopting) as tx:
+        many = len(calls) >= MANY
+        with held_back(many), self.store.write(urgent=urgent, adopting=adopting) as tx:
             batch = Batch(tx, calls, self._kept)
             answers = batch.decide_all(sweep=not urgent and not adopting)
             if atomic and any(isinstance(a, Refused) for a in answers):

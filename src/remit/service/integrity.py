@@ -26,6 +26,7 @@ from remit.core.facts import Fact, Key
 from remit.core.fold import FoldError
 from remit.core.merkle import Tree
 from remit.ports import Blob, Difference, LedgerCorrupt, ReadTx, Store, StoredEvent
+from remit.service.collecting import held_back
 
 Get = Callable[[str, str], Fact | None]
 Fold = Callable[[Get, Recorded], Mapping[Key, Fact | None]]
@@ -227,6 +228,7 @@ def apply(facts: dict[Key, Fact], delta: Mapping[Key, Fact | None]) -> None:
             facts[key] = fact
 
 
+@held_back()
 def verify(
     store: Store,
     *,
@@ -294,6 +296,7 @@ def _compare_note(walk: _Walk, root: str | None, size: int | None) -> None:
         walk.problem(walk.seq + 1, "seq", f"{walk.tree.size} events", f"{size} events, as noted")
 
 
+@held_back()
 def replay(store: Store, *, fold: Fold, swap: bool, progress: Progress | None = None) -> Replayed:
     """Fold all events again and compare the rows; with ``swap`` put the folded rows in place.
 
