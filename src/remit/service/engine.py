@@ -121,14 +121,17 @@ class Engine:
         answers: list[Answer] = []
         for start in range(0, len(calls), MOST):
             chunk = calls[start : start + MOST]
-            answers += self._chunk(chunk, atomic, urgent, adopting)
+            if len(chunk) < MANY:
+                answers += self._chunk(chunk, atomic, urgent, adopting)
+                continue
+            with held_back():
+                answers += self._chunk(chunk, atomic, urgent, adopting)
         return answers
 
     def _chunk(
         self, calls: Sequence[Call], atomic: bool, urgent: bool, adopting: bool
     ) -> list[Answer]:
-        many = len(calls) >= MANY
-        with held_back(many), self.store.write(urgent=urgent, adopting=adopting) as tx:
+        with self.store.write(urgent=urgent, adopting=adopting) as tx:
             batch = Batch(tx, calls, self._kept)
             answers = batch.decide_all(sweep=not urgent and not adopting)
             if atomic and any(isinstance(a, Refused) for a in answers):

@@ -60,6 +60,7 @@ class SqliteStore:
         self._clock = clock
         self._lock = lock
         self._pid = os.getpid()
+        self._name = str(path)
         self._file = self._identity()
         self._epoch_file = str(place.epoch_file(path))
         self._epoch_note: tuple[tuple[int, ...], int, bool] = ((), 0, False)
@@ -220,7 +221,7 @@ class SqliteStore:
             connection.wal_checkpoint(mode=mode)
 
     def _identity(self) -> tuple[int, int]:
-        found = self.path.stat()
+        found = os.stat(self._name)  # noqa: PTH116  # each write asks: a path costs more
         return (found.st_dev, found.st_ino)
 
     def _demand_usable(self, operation: str) -> None:
@@ -263,7 +264,7 @@ class SqliteStore:
         if adopting:
             return
         noted, head = self._noted_epoch(), tx.head().seq
-        note = place.epoch_file(self.path).name
+        note = os.path.basename(self._epoch_file)  # noqa: PTH119  # a path a write costs more
         if noted > tx.epoch:
             found = f"its epoch is {tx.epoch} and {note} knows {noted}"
         elif tx.adoption_required:
