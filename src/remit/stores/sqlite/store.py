@@ -107,16 +107,15 @@ class SqliteStore:
             self._step("begin")
             connection = self._begin()
             try:
-                tx = SqliteWrite(
-                    connection, self.ledger_id, self._clock, self._noted_epoch(), self._step
-                )
+                noted = self._noted_epoch()
+                tx = SqliteWrite(connection, self.ledger_id, self._clock, noted, self._step)
                 newest = place.noted_head(lock, self.ledger_id)
-                self._demand_adopted(tx, newest, adopting=adopting)
+                self._demand_adopted(tx, newest, noted, adopting=adopting)
                 self._step("begun")
                 yield tx
                 dirty = tx.finish()
                 if adopting and tx.adopted is None and dirty:
-                    self._demand_adopted(tx, newest, adopting=False)
+                    self._demand_adopted(tx, newest, noted, adopting=False)
                 if tx.adopted is not None:
                     place.write_epoch(self.path, self.ledger_id, tx.adopted)
                 self._step("before commit")
@@ -260,10 +259,10 @@ class SqliteStore:
             )
         return self._epoch_note[1]
 
-    def _demand_adopted(self, tx: SqliteWrite, newest: int, *, adopting: bool) -> None:
+    def _demand_adopted(self, tx: SqliteWrite, newest: int, noted: int, *, adopting: bool) -> None:
         if adopting:
             return
-        noted, head = self._noted_epoch(), tx.head().seq
+        head = tx.head().seq
         note = os.path.basename(self._epoch_file)  # noqa: PTH119  # a path a write costs more
         if noted > tx.epoch:
             found = f"its epoch is {tx.epoch} and {note} knows {noted}"
