@@ -69,6 +69,17 @@ def test_threads_share_commits_and_each_gets_its_own_answers(ledger: Ledger) -> 
             assert titles == [f"{number}-{i}" for i in range(5)]
 
 
+def test_without_a_wait_a_lone_call_goes_at_once_and_company_still_shares(ledger: Ledger) -> None:
+    engine = engine_of(ledger, 0.0)
+    ops = Operations(ledger.store, Caller("ann"), engine)
+    assert isinstance(ops.create(c.CreateItem("alone")), Done)
+    assert (engine.groups, engine.grouped_calls) == (1, 1)
+    found = together(lambda n: [ops.create(c.CreateItem(f"{n}-{i}")) for i in range(20)])
+    assert all(isinstance(a, Done) for made in found for a in made)  # type: ignore[attr-defined]  # lists
+    assert engine.grouped_calls == 1 + THREADS * 20
+    assert engine.groups < engine.grouped_calls
+
+
 def test_a_refusal_is_its_own_and_a_repeat_is_answered(ledger: Ledger) -> None:
     ops = Operations(ledger.store, Caller("ann"), engine_of(ledger))
 

@@ -63,6 +63,13 @@ class GroupEngine(Engine):
         if atomic or urgent or adopting or len(calls) >= MOST:
             with self._lead:
                 return super().run(calls, atomic=atomic, urgent=urgent, adopting=adopting)
+        if self._wait_s == 0 and not self._waiting and self._lead.acquire(blocking=False):
+            try:  # nobody to join: who comes now waits for the lead, and is the next group
+                self.groups += 1
+                self.grouped_calls += len(calls)
+                return super().run(calls)
+            finally:
+                self._lead.release()
         mine = _Member(calls)
         with self._gate:
             self._waiting.append(mine)
