@@ -1,4 +1,4 @@
-"""Many threads in one process share transactions, and none of them notices but by the clock."""
+"""Many threads in one process share transactions, and none of them notices but by the clock (INV-9)."""
 
 from __future__ import annotations
 
