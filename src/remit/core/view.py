@@ -90,6 +90,19 @@ class View:
         for old, item in items:
             self._note(old, item)
 
+    def carry_on(self) -> None:
+        """Make ready for a transaction that goes on where this one ended, with nothing between.
+
+        Lanes and their windows stay: with what has changed since, they are as true as before. Not so
+        lanes of which there were more than were asked for, since others may be next in turn by now,
+        nor answers that were cut at a bound, which the changes may have used up.
+        """
+        self.original.clear()
+        self.edges.clear()
+        some = self.queries.get(("lanes?", "more"))
+        kinds = ("ready?",) if some else ("ready?", "lanes?")
+        self.queries = {key: told for key, told in self.queries.items() if key[0] in kinds}
+
     def _note(self, old: Fact | None, new: Item) -> None:
         if new.status is Status.READY and not (
             isinstance(old, Item) and old.status is Status.READY and old.rank == new.rank

@@ -132,7 +132,8 @@ class Engine:
         self, calls: Sequence[Call], atomic: bool, urgent: bool, adopting: bool
     ) -> list[Answer]:
         with self.store.write(urgent=urgent, adopting=adopting) as tx:
-            batch = Batch(tx, calls, self._kept)
+            kept, self._kept = self._kept, NOTHING
+            batch = Batch(tx, calls, kept)
             answers = batch.decide_all(sweep=not urgent and not adopting)
             if atomic and any(isinstance(a, Refused) for a in answers):
                 answers = [a if isinstance(a, Refused) else ABORTED for a in answers]
@@ -180,13 +181,13 @@ class Batch:
         self.calls = calls
         self.now = tx.now()
         seq = tx.head().seq
-        known = 0 < seq == kept.seq
-        self.view = View(kept.facts if known else tx.small(), seq)
+        known = kept.view if 0 < seq == kept.seq else None
+        self.view = known or View(tx.small(), seq)
         self.quiet_until = kept.quiet_until if known else 0
         if LEDGER not in self.view.facts:
             self.view.facts[LEDGER] = None
         leases = sum(isinstance(call.command, GrantLease) for call in calls)
-        self.loader = Loader(tx, self.view, leases)
+        self.loader = Loader(tx, self.view, leases, carried=known is not None)
         self.events: list[Recorded] = []
         self.blobs: list[Blob] = []
         self.asides: dict[Call, None] = {}

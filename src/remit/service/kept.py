@@ -1,8 +1,13 @@
-"""What one transaction leaves to the next of the same process: facts, as they were after an event.
+"""What one transaction leaves to the next of the same process: the view, as it is after an event.
 
-State is a function of the events. So facts known after event 17 are true whenever the head of the
-ledger is at 17, whoever wrote in between, and need not be read again. That includes that something is
-not there. Where it has become much, only what nearly every call needs is kept.
+State is a function of the events. So what was known after event 17 is true whenever the head of the
+ledger is at 17, whoever wrote in between, and need not be asked again: facts, that something is not
+there, the lanes in their order and the first ready items of each. The next transaction goes on as
+if it were one with the one before.
+
+A view is handed on to one transaction, which changes it; so it is taken out of here at the start,
+under the writer's lock, and put back only after the commit. Where it has become large, only the
+facts that nearly every call needs are handed on.
 """
 
 from __future__ import annotations
@@ -12,12 +17,14 @@ from dataclasses import dataclass
 from typing import Final
 
 from remit.core.events import Recorded
-from remit.core.facts import Fact, Key
 from remit.core.item_events import LeaseGranted, LeaseRenewed
 from remit.core.view import View
 
 MOST: Final = 400
 """Most facts that are kept; a ledger with more lanes and actors at work keeps none."""
+
+FRESH: Final = 32
+"""Most items that became ready since a window was read; each lease looks through all of them."""
 
 SHARED: Final = frozenset(("counter", "count", "ledger", "actor", "lane", "load", "rule", "goal"))
 """Kinds of facts that one call after the other needs; they are kept when single items are not."""
@@ -28,22 +35,29 @@ NEVER: Final = (1 << 63) - 1
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """Facts after event ``seq``; no lease runs out before ``quiet_until`` (microseconds)."""
+    """A view after event ``seq``, if any; no lease runs out before ``quiet_until`` (microseconds)."""
 
     seq: int
-    facts: dict[Key, Fact | None]
+    view: View | None
     quiet_until: int
 
 
-NOTHING: Final = Kept(0, {}, 0)
+NOTHING: Final = Kept(0, None, 0)
 
 
 def keep(view: View, events: Sequence[Recorded], quiet_until: int) -> Kept:
     """What to keep of a view after its transaction has committed these events."""
-    facts = view.facts
-    if len(facts) > MOST:
-        facts = {key: fact for key, fact in facts.items() if key[0] in SHARED}
-    if len(facts) > MOST:
-        return NOTHING
-    given = (r.event for r in events if isinstance(r.event, LeaseGranted | LeaseRenewed))
-    return Kept(view.seq, facts, min(quiet_until, NEVER, *(e.lease.expires_at for e in given)))
+    if len(view.facts) > MOST:
+        shared = {key: fact for key, fact in view.facts.items() if key[0] in SHARED}
+        if len(shared) > MOST:
+            return NOTHING
+        view = View(shared, view.seq)
+    elif view.fresh and sum(map(len, view.fresh.values())) > FRESH:
+        view = View(view.facts, view.seq)
+    else:
+        view.carry_on()
+    for recorded in events:
+        event = recorded.event
+        if isinstance(event, LeaseGranted | LeaseRenewed):
+            quiet_until = min(quiet_until, event.lease.expires_at)
+    return Kept(view.seq, view, quiet_until)

@@ -17,6 +17,9 @@ from remit.core.settlement import FAN_OUT, MAX_CHILDREN, MAX_LINEAGE
 from remit.core.view import View
 from remit.ports import ReadTx
 
+AHEAD: Final = 8
+"""How many ready items are looked up where the next transaction is likely to go on with the rest."""
+
 LANES: Final = 64
 """How many lanes a lease looks at before it asks for more."""
 
@@ -49,12 +52,17 @@ def _follows(item: Item) -> list[str]:
 
 
 class Loader:
-    """Loads into one view from one transaction; ``window`` is how many leases the batch wants."""
+    """Loads into one view from one transaction.
 
-    def __init__(self, tx: ReadTx, view: View, window: int) -> None:
+    ``window`` is how many leases the batch wants, ``carried`` whether the view comes from the
+    transaction before; what that one read of a lane's window may be used up.
+    """
+
+    def __init__(self, tx: ReadTx, view: View, window: int, *, carried: bool = False) -> None:
         self.tx = tx
         self.view = view
-        self.window = window + 1
+        self.window = max(window + 1, AHEAD if carried else 0)
+        self._read: set[str] = set()
 
     def load(self, keys: Iterable[Key], rounds: int = 0) -> bool:
         """Load facts and answer queries that the view lacks; whether it knows more than before.
@@ -188,9 +196,16 @@ class Loader:
             seen.update(level)
 
     def _ready(self, lane: str, so_far: tuple[str, ...], plain: dict[Key, None]) -> None:
-        """The next window of a lane, as long as all before it, so that few are ever asked for."""
+        """The next window of a lane, as long as all before it, so that few are ever asked for.
+
+        A window that was read by an earlier transaction is read anew from its start.
+        """
         after = None
-        if so_far:
+        if lane not in self._read:
+            self._read.add(lane)
+            self.view.heads[lane] = 0
+            so_far = ()
+        elif so_far:
             last = self.tx.load([("item", so_far[-1])])["item", so_far[-1]]
             if isinstance(last, Item):
                 after = (last.rank, last.number)

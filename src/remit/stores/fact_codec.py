@@ -36,6 +36,8 @@ def _decoder(kind: str) -> Callable[[bytes], Any]:
 
 def encode_fact(fact: Fact) -> bytes:
     """A fact as JSON with its names in order; refuses lone surrogates with ``NotCanonicalError``."""
+    if fact.__class__ is int:  # most rows that a move touches are figures
+        return b"%d" % fact
     try:
         return _encode_sorted(fact)
     except UnicodeEncodeError as error:
