@@ -106,12 +106,20 @@ class Oracle:
         return "met" if good else "unmet" if self.open(via) else "dead"
 
     def edges(self, name: str) -> list[Edge]:
-        """Every edge that the item should have, as it should be."""
+        """Every edge that the item should have, as it should be.
+
+        Nobody waits for itself among the children, nor for a child that its parent took the place of.
+        """
         wanted = self.named(self.items[name])
         groups = [via for kind, via in wanted if kind == "waits-for"]
-        parts = {child for via in groups for child in self.children(via)} - {name}
+        parts = {
+            child: self.last(child)
+            for via in groups
+            for child in self.children(via)
+            if not {name, via} & {child, self.last(child)}
+        }
         found = []
-        for kind, via in [*wanted, *(("waits-for-child", self.last(part)) for part in parts)]:
+        for kind, via in [*wanted, *(("waits-for-child", last) for last in parts.values())]:
             state = self.state(kind, via)
             inner = state != "met" and kind != "parent-child" and self.beneath(via, name)
             found.append((kind, via, state, inner))

@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tests.core.invariants import Watch
 from tests.core.world import COMMAND, HUMAN, VERIFIER, World
@@ -577,8 +577,16 @@ def play(world: World, watch: Watch, steps: list[tuple[str, int, int, str, str]]
         watch.look()
 
 
+SUPERSEDED_BY_ITS_PARENT = [
+    ("add", 0, 1, "parent-child", "cancelled"),
+    ("add", 2, 0, "waits-for", "cancelled"),
+    ("close", 0, 1, "blocks", "superseded"),
+]
+
+
 @settings(max_examples=120)
 @given(STEPS)
+@example(SUPERSEDED_BY_ITS_PARENT)
 def test_every_edge_and_counter_is_what_the_oracle_says(
     steps: list[tuple[str, int, int, str, str]],
 ) -> None:

@@ -109,7 +109,7 @@ def many_lanes(seed: int) -> int:
             for answer in ask(*[c.GrantLease()] * rnd.randint(1, 3)):
                 given += isinstance(answer, Done)
                 if isinstance(answer, Done):
-                    leases.append(answer.events[-1].event.lease)  # type: ignore[attr-defined]
+                    leases.append(answer.events[-1].event.lease)  # type: ignore[attr-defined]  # an event of a lease
         else:
             lease = leases.pop(rnd.randrange(len(leases)))
             ask(c.ReleaseLease(lease.item, lease.fence))
