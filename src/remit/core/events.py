@@ -74,9 +74,15 @@ class Recorded:
         return entity_of(self.stream)
 
 
+NAMED: Final = frozenset(
+    ("actor", "rule", "redaction", "effect", "capacity", "validation", "policy", "destination")
+)
+"""Kinds whose ids are free names, so that their streams need the kind before them."""
+
+
 def stream_of(kind: str, entity: str) -> str:
     """The stream of a fact: its id, with the kind before it where ids are free names."""
-    return f"{kind}/{entity}" if kind in ("actor", "rule", "redaction") else entity
+    return f"{kind}/{entity}" if kind in NAMED else entity
 
 
 def entity_of(stream: str) -> str:

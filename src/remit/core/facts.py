@@ -15,6 +15,15 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, NewType
 
+from remit.core.effect_facts import (
+    AdmissionPolicy,
+    Capacity,
+    Destination,
+    Effect,
+    Intent,
+    Message,
+    Validation,
+)
 from remit.core.plan_facts import (
     Attempt,
     Goal,
@@ -78,6 +87,9 @@ COUNTERS: Final = (
     "import",
     "fence",
     "vtime",
+    "receipt",
+    "capacity",
+    "observation",
 )
 """Counters of the ledger, each an integer fact ``("counter", name)``; absent means zero."""
 
@@ -187,11 +199,18 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Hold:
-    """Why an item waits, who owns the wait, and what will lead to another decision (INV-3)."""
+    """Why an item waits, who owns the wait, and what will lead to another decision (INV-3).
+
+    ``identity`` names the owner where a policy or an intent does. ``at`` is the time trigger beside
+    the other one (0: none), ``rank`` the place in line in which holds are looked at again.
+    """
 
     reason: str
     owner: str
     trigger: str
+    identity: str = ""
+    at: int = 0
+    rank: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,6 +305,8 @@ class Item:
         if kind is None:
             return None
         identity = self.lease.actor if kind is OwnerKind.EXECUTION and self.lease else None
+        if self.status is Status.HELD and self.hold is not None:
+            identity = self.hold.identity
         return Owner(kind, identity or f"remit-{kind}")
 
 
@@ -357,6 +378,13 @@ Fact = (
     | Attempt
     | Triage
     | Redaction
+    | Intent
+    | Message
+    | Effect
+    | Capacity
+    | Validation
+    | AdmissionPolicy
+    | Destination
     | int
     | str
 )
@@ -380,5 +408,14 @@ FACT_TYPES: Final[dict[str, type]] = {
     "load": int,
     "alias": str,
     "import-digest": str,
+    "intent": Intent,
+    "message": Message,
+    "effect": Effect,
+    "capacity": Capacity,
+    "validation": Validation,
+    "policy": AdmissionPolicy,
+    "destination": Destination,
+    "current": str,
+    "debit": int,
 }
 """Which type a kind of fact has; stores decode by it."""
