@@ -201,6 +201,18 @@ def test_listings_page_both_ways(listed: Store) -> None:
         assert tx.items(ItemQuery(statuses=("shipped",))) == []
 
 
+def test_leased_items_are_listed_by_number_among_others(store: Store) -> None:
+    leased = [item(n, Status.LEASED) for n in (9, 2, 5)]
+    put(store, [*leased, item(3, Status.READY), item(7, Status.READY)])
+    with store.read() as tx:
+        assert tx.items(ItemQuery(statuses=("leased",))) == ["W-2", "W-5", "W-9"]
+        assert tx.items(ItemQuery(statuses=("leased",), after=2, limit=1)) == ["W-5"]
+        back = ItemQuery(statuses=("leased",), newest_first=True, after=9)
+        assert tx.items(back) == ["W-5", "W-2"]
+        both = ItemQuery(statuses=("ready", "leased"), limit=4)
+        assert tx.items(both) == ["W-2", "W-3", "W-5", "W-7"]
+
+
 def test_a_search_looks_at_ids_aliases_titles_and_blobs(store: Store) -> None:
     text = blob("Größe des Puffers\nand more".encode())
     with store.write() as tx:

@@ -67,6 +67,8 @@ def test_a_query_without_an_index_is_seen(database: apsw.Connection, statement: 
         ("gated", "item_rows_gated"),
         ("held_forward", "item_rows_held"),
         ("status_forward", "item_rows_by_status"),
+        ("status_backward", "item_rows_by_status"),
+        ("leased", "item_rows_by_fence"),
         ("lanes", "lane_rows_in_turn"),
         ("triage_open", "triage_rows_open"),
         ("command", "events_by_command"),

@@ -192,6 +192,7 @@ class Batch:
         self.blobs: list[Blob] = []
         self.asides: dict[Call, None] = {}
         self.late: set[str] = set()
+        self._last_ask: Ask | None = None
 
     def kept(self) -> Kept:
         """What the next transaction of this process may start from."""
@@ -228,7 +229,17 @@ class Batch:
         return answers
 
     def _ask(self, call: Call) -> Ask:
-        return Ask(
+        """Who asks and when; calls of a batch that differ only in their command share it."""
+        last = self._last_ask
+        if (
+            last is not None
+            and not call.command_id
+            and last.actor == call.actor
+            and last.conversation_ref == call.conversation_ref
+            and last.trace_context == call.trace_context
+        ):
+            return last
+        ask = Ask(
             self.now,
             call.actor,
             ASSERTED,
@@ -237,6 +248,9 @@ class Batch:
             call.conversation_ref,
             call.trace_context,
         )
+        if not call.command_id:
+            self._last_ask = ask
+        return ask
 
     def _repeat(self, call: Call, ask: Ask, events: list[Recorded]) -> Answer:
         if events[0].command_digest == ask.command_digest:

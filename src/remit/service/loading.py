@@ -17,7 +17,7 @@ from remit.core.settlement import FAN_OUT, MAX_CHILDREN, MAX_LINEAGE
 from remit.core.view import View
 from remit.ports import ReadTx
 
-AHEAD: Final = 8
+AHEAD: Final = 32
 """How many ready items are looked up where the next transaction is likely to go on with the rest."""
 
 LANES: Final = 64

@@ -66,7 +66,9 @@ def _page(
         return [i for (i,) in rows]
     else:
         ranges: list[list[tuple[Any, ...]]] = [
-            connection.execute(
+            _leased(connection, ledger_id, query, start)
+            if status == "leased"
+            else connection.execute(
                 q(f"status_{way}"), (ledger_id, str(status), start, limit)
             ).fetchall()
             for status in dict.fromkeys(query.statuses)
@@ -74,3 +76,13 @@ def _page(
         merged = merge(*ranges, key=lambda row: row[1], reverse=query.newest_first)
         return [i for i, _ in islice(merged, None if limit < 0 else limit)]
     return [i for (i,) in connection.execute(q(name), (ledger_id, only, start, limit))]
+
+
+def _leased(
+    connection: apsw.Connection, ledger_id: str, query: ItemQuery, start: int
+) -> list[tuple[Any, ...]]:
+    """Leased items as ``(id, number)`` from ``start`` on, in the order of the listing."""
+    rows: list[tuple[Any, ...]] = connection.execute(q("leased"), (ledger_id,)).fetchall()
+    back = query.newest_first
+    wanted = [row for row in rows if (row[1] < start if back else row[1] > start)]
+    return sorted(wanted, key=lambda row: row[1], reverse=back)

@@ -172,12 +172,18 @@ SELECT id FROM item_rows WHERE ledger_id = ? AND number > ? ORDER BY number LIMI
 SELECT id FROM item_rows WHERE ledger_id = ? AND number < ? ORDER BY number DESC LIMIT ?;
 
 -- name: status_forward
+-- Of any status but leased, which has a query of its own.
 SELECT id, number FROM item_rows
- WHERE ledger_id = ? AND status = ? AND number > ? ORDER BY number LIMIT ?;
+ WHERE ledger_id = ? AND status = ? AND status <> 'leased' AND number > ? ORDER BY number LIMIT ?;
 
 -- name: status_backward
 SELECT id, number FROM item_rows
- WHERE ledger_id = ? AND status = ? AND number < ? ORDER BY number DESC LIMIT ?;
+ WHERE ledger_id = ? AND status = ? AND status <> 'leased' AND number < ?
+ ORDER BY number DESC LIMIT ?;
+
+-- name: leased
+-- All of them, which the limits of concurrency bound; whoever lists them puts them in order.
+SELECT id, number FROM item_rows WHERE ledger_id = ? AND lease_fence > 0;
 
 -- name: held_forward
 SELECT id FROM item_rows

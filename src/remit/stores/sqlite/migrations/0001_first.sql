@@ -147,7 +147,10 @@ CREATE TABLE item_rows (
 ) STRICT;
 
 CREATE UNIQUE INDEX item_rows_by_number ON item_rows (ledger_id, number);
-CREATE INDEX item_rows_by_status ON item_rows (ledger_id, status, number);
+-- Leased items are few and have an index by fence; without them here a lease and its end touch one
+-- page less each.
+CREATE INDEX item_rows_by_status ON item_rows (ledger_id, status, number)
+  WHERE status <> 'leased';
 CREATE INDEX item_rows_ready ON item_rows (ledger_id, lane, rank, number, id)
   WHERE status = 'ready';
 CREATE INDEX item_rows_due ON item_rows (ledger_id, lease_expires_at, id)
