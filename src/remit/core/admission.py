@@ -1,6 +1,7 @@
 """Admission of delivery work: which gate keeps an item in draft, what holds it, or that it may join.
 
-One pure function looks at an item and returns a verdict with every check that could be made
+Effect work has a decision of its own (``core/verdict.py``); whoever lets admission look at an item
+does so here, whatever its kind. One pure function looks at an item and returns a verdict with every check that could be made
 (CONTRACT 4, rows 6 and 9, and the gates of CONTRACT 8). The first check that fails decides; the
 rest are recorded all the same. What nobody asked is NOT_TESTED, never PASS (INV-1). A HOLD always
 names an owner and a trigger that a machine can act on (INV-3). ADMIT is permission to join eligible
@@ -10,7 +11,6 @@ demand and nothing more.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
 from functools import lru_cache
 from typing import Final
 
@@ -18,13 +18,22 @@ from remit.core import gates
 from remit.core.checks import Check, Result
 from remit.core.dependencies import unmet_edges
 from remit.core.facts import EdgeState, ImportRun, Item, Rule
+from remit.core.intents import ADMISSION, back_in_line, decide_intent
 from remit.core.item_events import ItemAdmitted, ItemHeld, VerdictRecorded
 from remit.core.lanes import rank_of
-from remit.core.status import Status
+from remit.core.status import Kind, Status
+from remit.core.verdict import Verdict
 from remit.core.view import Draft
 
-ADMISSION: Final = "remit-admission"
-"""The built-in service that owns verdicts."""
+__all__ = [
+    "ADMISSION",
+    "Assessment",
+    "Verdict",
+    "assess",
+    "dead_edge",
+    "decide_verdict",
+    "requeue",
+]
 
 UNMET_DEPENDENCY: Final = "UNMET_DEPENDENCY"
 UNRESOLVED_DEPENDENCY: Final = "UNRESOLVED_DEPENDENCY"
@@ -33,16 +42,6 @@ _NOT_ASKED: Final = tuple(
     Check(name, Result.NOT_TESTED)
     for name in ("cancellation", "not-before", "deadline", "capacity", "margin")
 )
-
-
-class Verdict(StrEnum):
-    """What admission says."""
-
-    ADMIT = "ADMIT"
-    REJECT = "REJECT"
-    EXPIRE = "EXPIRE"
-    COALESCE = "COALESCE"
-    HOLD = "HOLD"
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +128,9 @@ def decide_verdict(draft: Draft, item: Item) -> None:
     Nothing is written where verdict, reason and trigger are what they were, nor of a draft whose
     import is still open: it names the gate that it will be behind when the import has closed.
     """
+    if item.kind is Kind.EFFECT:
+        decide_intent(draft, item)
+        return
     found = assess(draft, item)
     if found.gate:
         if item.status is Status.DRAFT:
@@ -193,6 +195,8 @@ def _record(draft: Draft, item: Item, found: Assessment) -> None:
 
 def requeue(draft: Draft, item: Item) -> tuple[Status, str, str, int]:
     """Where an item goes that returns to the queue: status, hold reason, trigger and rank."""
+    if item.kind is Kind.EFFECT:
+        return back_in_line(draft, item)
     found = assess(draft, item)
     if found.verdict is Verdict.ADMIT:
         rank = rank_of(draft.now, item.priority, draft.policy.age_step_ms)

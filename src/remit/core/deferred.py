@@ -12,8 +12,10 @@ from remit.core.admission import ADMISSION
 from remit.core.dependencies import state_of
 from remit.core.events import SettlementFinished
 from remit.core.facts import DependencyKind, EdgeState, Item
+from remit.core.followers import ended_without
 from remit.core.settlement import (
     MAX_LINEAGE,
+    go_on,
     has_children,
     judge,
     load_all,
@@ -50,6 +52,12 @@ def overtaken(draft: Draft, item: Item) -> bool:
 def settle_more(draft: Draft, via: str) -> None:
     """One chunk of deferred news; the last one says that it is finished."""
     item = draft.item(via) if not via.startswith("?") else None
+    if item is not None and ended_without(draft, item):
+        known = len(draft.events)
+        more = go_on(draft, item, [])
+        if more or len(draft.events) > known:
+            settle(draft)
+            return
     target = standing_of(draft, item) if item is not None and not item.successor else None
     found = 0
     for kind in DependencyKind:

@@ -22,7 +22,12 @@ __all__ = ["Comparison"]
 @event("item")
 @dataclass(frozen=True, slots=True)
 class IntentReceived(Event):
-    """STORED: a message was kept, under a receipt. Nothing else is claimed of it."""
+    """STORED: a message was kept, under a receipt. Nothing else is claimed of it.
+
+    ``faults`` are those of shape that parsing found. ``follows`` is the item whose message is carried
+    on here, empty for one that came from outside. ``authorized_by`` is the human who handed the
+    message in with a decision of their own, as far as that is proved.
+    """
 
     receipt: str
     digest: str
@@ -32,6 +37,9 @@ class IntentReceived(Event):
     tenant: str
     boundary: str
     stored_count: int
+    faults: tuple[Fault, ...]
+    follows: str
+    authorized_by: str
     checks: tuple[Check, ...]
 
 
@@ -52,7 +60,7 @@ class IntentValidated(Event):
 class AdmissionDecided(Event):
     """A verdict on effect work; ``recheck_at`` is its time trigger, 0 where it has none.
 
-    ``follows`` is the item that it is coalesced onto. ``observation`` is the capacity observation
+    ``survivor`` is the item that it is coalesced onto. ``observation`` is the capacity observation
     that was used, debited where the verdict is ADMIT.
     """
 
@@ -67,7 +75,7 @@ class AdmissionDecided(Event):
     recheck_at: int
     rank: int
     outcome: str
-    follows: str
+    survivor: str
     candidate: str
     policy: str
     validation: str
@@ -298,12 +306,26 @@ class CapacityObserved(Event):
 @event("ledger")
 @dataclass(frozen=True, slots=True)
 class HoldsRechecked(Event):
-    """A batch of holds was looked at again; those whose verdict stayed are only counted here."""
+    """A batch of holds was looked at again; those whose verdict stayed are only counted here.
+
+    ``through`` is the place in line of the last one. ``finished`` says that nothing is left to look
+    at, or that the policy's horizon was reached.
+    """
 
     trigger: str
     looked_at: int
     changed: int
     through: str
+    finished: bool
+
+
+@event("ledger")
+@dataclass(frozen=True, slots=True)
+class RechecksDue(Event):
+    """Something came that holds wait for; they are looked at again from here on, in batches."""
+
+    trigger: str
+    horizon: int
 
 
 @event("validation")

@@ -120,7 +120,12 @@ class Envelope:
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """An accepted message of effect work, with the newest verdict on it."""
+    """A message of effect work that was kept, with the newest verdict on it.
+
+    ``validated_seq`` is 0 until it was validated, ``faults`` are those found so far.
+    ``cancellation_seq`` is the event that last said how its cancellation stands. ``authorized_by``
+    is the human whose decision came with it. ``follows`` is the item whose message is carried on.
+    """
 
     item: str
     receipt: str
@@ -140,6 +145,9 @@ class Intent:
     retries: int
     retry_started_at: int
     follows: str
+    faults: tuple[Fault, ...] = ()
+    cancellation_seq: int = 0
+    authorized_by: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,7 +246,8 @@ class AdmissionPolicy:
     ``operations`` are shell patterns of allowed operations. ``capacity_fields`` are those optional
     parts of an observation that a decision may not do without. ``human_decision`` are the replay
     classes that need one. ``rows`` names which evidence applies (``capacity``, ``deadline``,
-    ``cancellation``, ``destination``); what does not is NOT_TESTED.
+    ``cancellation``, ``destination``); what does not is NOT_TESTED. ``max_payload_bytes`` and
+    ``storage_limit`` are 0 where there is no bound.
     """
 
     label: str

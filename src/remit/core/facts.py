@@ -24,6 +24,7 @@ from remit.core.effect_facts import (
     Message,
     Validation,
 )
+from remit.core.ledger_facts import Actor, ActorKind, Assurance, DueRecheck, Ledger, Policy
 from remit.core.plan_facts import (
     Attempt,
     Goal,
@@ -47,6 +48,7 @@ __all__ = [
     "Attempt",
     "Dependency",
     "DependencyKind",
+    "DueRecheck",
     "EdgeState",
     "Fact",
     "Goal",
@@ -97,25 +99,9 @@ COUNTS: Final = tuple(("count", str(status)) for status in Status)
 """How many items stand in each status, kept up to date so that no list has to count.
 
 Beside them, ``("load", "actor/NAME")``, ``("load", "class/NAME")`` and ``("load", "tenant/NAME")``
-count live leases for the limits of CONTRACT 6.
+count live leases for the limits of CONTRACT 6, and ``("load", "stored/CLASS")`` the effect work of a
+class that is not finished.
 """
-
-
-class ActorKind(StrEnum):
-    """What an enrolled actor is."""
-
-    HUMAN = "human"
-    AGENT = "agent"
-    SERVICE = "service"
-
-
-class Assurance(StrEnum):
-    """How well it was proved that an event comes from its actor."""
-
-    ASSERTED = "asserted"
-    TOKEN = "token"  # noqa: S105  # a kind of proof, not a secret
-    SIGNATURE = "signature"
-    PRESENCE = "signature+presence"
 
 
 class DependencyKind(StrEnum):
@@ -324,45 +310,6 @@ class Lane:
     passed: int
     ready: int
     leased: int
-
-
-@dataclass(frozen=True, slots=True)
-class Policy:
-    """The figures that decisions use; a new revision is an event, and leases name the revision."""
-
-    revision: int = 1
-    ttl_ms: int = 15 * 60 * 1000
-    longest_lease_ms: int = 8 * 60 * 60 * 1000
-    attempts: int = 5
-    age_step_ms: int = 60 * 60 * 1000
-    ledger_leases: int = 10_000
-    class_leases: int = 10_000
-    tenant_leases: int = 10_000
-    actor_leases: int = 1_000
-    accept_unproved: bool = True
-    imported_closed_satisfies: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class Ledger:
-    """What holds for the whole ledger."""
-
-    version: int
-    ledger_id: str
-    epoch: int
-    kill_switch: bool
-    policy: Policy
-    unsettled: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Actor:
-    """Somebody who is enrolled to act."""
-
-    name: str
-    version: int
-    kind: ActorKind
-    revoked: bool
 
 
 Fact = (

@@ -11,6 +11,7 @@ Nothing here may look at a clock or draw a random number.
 
 from __future__ import annotations
 
+import hashlib
 import re
 from typing import Final, NewType
 
@@ -78,3 +79,8 @@ def lease_id(epoch: int, item: str, attempt: int) -> LeaseId:
 def fence_of(epoch: int, counter: int) -> Fence:
     """The fence that the ledger's counter gives in this epoch."""
     return Fence((epoch << EPOCH_SHIFT) | counter)
+
+
+def effect_key(effect: str) -> str:
+    """The idempotency key of an effect, from its id alone: the same for every attempt and epoch."""
+    return hashlib.sha256(b"remit effect\n" + effect.encode("utf-8", "surrogatepass")).hexdigest()

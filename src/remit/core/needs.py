@@ -11,6 +11,8 @@ from collections.abc import Iterable
 
 from remit.core import commands as c
 from remit.core.facts import Key, lane_of
+from remit.core.ids import is_item_id
+from remit.core.intents import policy_keys
 
 
 def needs(command: c.Command, ask: c.Ask) -> Iterable[Key]:
@@ -34,6 +36,8 @@ def needs(command: c.Command, ask: c.Ask) -> Iterable[Key]:
             keys.append(("load", f"actor/{ask.actor}"))
             if not item:
                 keys.append(("lanes?", ""))
+        case c.SubmitIntent():
+            keys += _intent(command)
         case c.AddDependency():
             keys.append(("item", command.target))
         case c.ResolveTriage():
@@ -49,3 +53,25 @@ def needs(command: c.Command, ask: c.Ask) -> Iterable[Key]:
         case _:
             pass
     return keys
+
+
+def _intent(command: c.SubmitIntent) -> Iterable[Key]:
+    """What taking a message in looks at first."""
+    envelope = command.envelope
+    work_class = envelope.priority_class or "default"
+    yield from policy_keys(work_class)
+    yield ("current", f"capacity/{work_class}")
+    yield ("load", f"stored/{work_class}")
+    yield ("lane", lane_of(work_class, envelope.tenant or "default"))
+    for kind, name in (
+        ("message", envelope.message_id),
+        ("alias", envelope.work_id),
+        ("dependents?", f"?{envelope.work_id}"),
+        ("effect", envelope.effect_id),
+    ):
+        if name:
+            yield (kind, name)
+    if envelope.destination:
+        yield ("current", f"destination/{envelope.destination}")
+    for target in envelope.depends_on[:1_000]:
+        yield ("item" if is_item_id(target) else "alias", target)

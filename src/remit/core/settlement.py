@@ -21,8 +21,11 @@ from remit.core.dependencies import (
     unmet_edges,
     unresolved,
 )
+from remit.core.effect_facts import Intent
 from remit.core.events import SettlementDeferred
 from remit.core.facts import Dependency, DependencyKind, EdgeState, Item, Key
+from remit.core.followers import ended_without, release
+from remit.core.ids import is_item_id
 from remit.core.item_events import (
     DependencyAdded,
     DependencyRemoved,
@@ -311,6 +314,9 @@ def settle(draft: Draft) -> None:
         if before == after and not midway:
             continue
         told[name] = after
+        if item is not None and ended_without(draft, item) and go_on(draft, item, queue):
+            deferred.append(name)
+            continue
         _ask_all(draft, name, queue)
         dependents = _dependents(draft, name)
         if dependents is None or len(draft.events) > BUDGET:
@@ -324,6 +330,29 @@ def settle(draft: Draft) -> None:
         queue += dict.fromkeys(r.stream for r in draft.events[known:] if r.stream[:2] == "W-")
     if deferred:
         draft.emit("ledger", "ledger", SettlementDeferred(tuple(deferred)), ADMISSION)
+
+
+def go_on(draft: Draft, survivor: Item, queue: list[str]) -> bool:
+    """Let what followed work that ended without its effect go on; True where some are left."""
+    known = len(draft.events)
+    names, more = release(draft, survivor, _depend)
+    for name in names:
+        review(draft, name)
+    queue += dict.fromkeys(r.stream for r in draft.events[known:] if r.stream[:2] == "W-")
+    return more
+
+
+def _depend(draft: Draft, name: str, intent: Intent) -> None:
+    """The edges that a message names, for a new item that nothing waits for yet."""
+    kind = DependencyKind.BLOCKS
+    kept: set[str] = set()
+    for named in intent.envelope.depends_on:
+        target, state, via = judge(draft, kind, named if is_item_id(named) else unresolved(named))
+        if target not in kept:
+            kept.add(target)
+            draft.emit(
+                "item", name, DependencyAdded(target, kind, state, via, inner=False), ADMISSION
+            )
 
 
 def _ask_all(draft: Draft, name: str, others: list[str]) -> None:

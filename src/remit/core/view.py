@@ -21,7 +21,7 @@ from remit.core.item_events import (
     DependencySettled,
     ItemImported,
 )
-from remit.core.status import Status
+from remit.core.status import Outcome, Status
 
 _ABSENT: Final = object()
 
@@ -45,10 +45,11 @@ class View:
     """Loaded facts and query answers of one transaction.
 
     Queries are addressed like facts: ``("ready?", lane)`` a window of item ids, ``("waiting?", id)``
-    edges. ``("onward+", id)`` loads ahead what an item waits for, ``("lineage+", id)`` what it lies
+    edges, ``("held?", "TRIGGER#PLACE")`` held items behind a place in line, ``("waking?", now)`` those
+    whose time has come, ``("followers?", id)`` items that were coalesced onto one. ``("onward+", id)`` loads ahead what an item waits for, ``("lineage+", id)`` what it lies
     beneath and ``("chain+", id)`` what follows on it. Answers come from the store as it was when the
-    transaction began; ``fresh`` and ``edges`` hold what has changed since, so that both together
-    are the truth.
+    transaction began; ``fresh``, ``edges``, ``held`` and ``followers`` hold what has changed since, so
+    that both together are the truth.
     """
 
     def __init__(self, facts: Mapping[Key, Fact | None], seq: int) -> None:
@@ -59,6 +60,8 @@ class View:
         self.fresh: dict[str, list[str]] = {}
         self.edges: dict[str, dict[str, None]] = {}
         self.heads: dict[str, int] = {}
+        self.held: dict[str, dict[str, None]] = {}
+        self.followers: dict[str, dict[str, None]] = {}
 
     def get(self, kind: str, name: str) -> Fact | None:
         """A loaded fact; raises ``Missing`` if it was not loaded."""
@@ -99,6 +102,8 @@ class View:
         """
         self.original.clear()
         self.edges.clear()
+        self.held.clear()
+        self.followers.clear()
         some = self.queries.get(("lanes?", "more"))
         kinds = ("ready?",) if some else ("ready?", "lanes?")
         self.queries = {key: told for key, told in self.queries.items() if key[0] in kinds}
@@ -110,6 +115,10 @@ class View:
             self.fresh.setdefault(new.lane, []).append(new.id)
         elif isinstance(old, Item) and old.status is Status.READY:
             self._pass(new.lane)
+        if new.hold is not None:
+            self.held.setdefault(new.hold.trigger, {})[new.id] = None
+        elif new.outcome is Outcome.COALESCED:
+            self.followers.setdefault(new.successor, {})[new.id] = None
         if not isinstance(old, Item) or old.dependencies is not new.dependencies:
             for edge in new.dependencies:
                 self.edges.setdefault(edge.via, {})[new.id] = None

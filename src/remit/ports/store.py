@@ -186,6 +186,22 @@ class ReadTx(Protocol):
         """When the first of all leases runs out, None where nothing is leased."""
         ...
 
+    def held(self, trigger: str, after: tuple[int, int] | None, limit: int) -> list[str]:
+        """Held items that wait for this trigger by (rank of the hold, number), after a pair."""
+        ...
+
+    def waking(self, now: int, limit: int) -> list[str]:
+        """Held items whose time trigger has come, the longest overdue first, then by number."""
+        ...
+
+    def next_wake(self) -> int | None:
+        """When the first of all time triggers comes, None where nothing is held for a time."""
+        ...
+
+    def followers(self, survivor: str, limit: int) -> list[str]:
+        """Items that were coalesced onto this one and still follow it, by number."""
+        ...
+
     def leased_before(self, fence: int, limit: int) -> list[str]:
         """Leased items whose fence is below this one (leases of an earlier epoch)."""
         ...

@@ -24,6 +24,7 @@ from remit.core.commands import (
     Command,
     ExpireLease,
     GrantLease,
+    RecheckHolds,
     RecordClockJump,
     RecordLateReport,
     Settle,
@@ -200,9 +201,11 @@ class Batch:
 
     @property
     def unsettled(self) -> tuple[str, ...]:
-        """Items whose news was deferred."""
+        """Items whose news was deferred, then triggers whose holds are to be looked at again."""
         ledger = self.view.facts.get(LEDGER)
-        return ledger.unsettled if isinstance(ledger, Ledger) else ()
+        if not isinstance(ledger, Ledger):
+            return ()
+        return (*ledger.unsettled, *(due.trigger for due in ledger.rechecks))
 
     def decide_all(self, *, sweep: bool) -> list[Answer]:
         """Decide every call; what must be recorded beside them comes first."""
@@ -330,19 +333,28 @@ class Batch:
         if isinstance(ledger, Ledger) and ledger.epoch:
             dead = self.tx.leased_before(ledger.epoch << EPOCH_SHIFT, SWEEP)
             due = list(dict.fromkeys((*due, *dead)))
-        if not due:
-            first = self.tx.next_expiry()
-            self.quiet_until = NEVER if first is None else first
+        waking = self.tx.waking(self.now, 1)
+        if not due and not waking:
+            ahead = (self.tx.next_expiry(), self.tx.next_wake())
+            self.quiet_until = min((at for at in ahead if at is not None), default=NEVER)
             return
         self.loader.load([("actor", QUEUE), *(("item", item) for item in due)])
         for item in due:
             self.decide(ExpireLease(item), Ask(self.now, QUEUE))
+        if waking:
+            self.loader.load([("actor", ADMISSION)])
+            self.decide(RecheckHolds(), Ask(self.now, ADMISSION))
 
     def settle_one(self) -> None:
-        """One chunk of deferred news."""
-        if self.unsettled:
-            self.loader.load([("actor", ADMISSION)])
-            self.decide(Settle(self.unsettled[0]), Ask(self.now, ADMISSION))
+        """One chunk of deferred news, or one batch of holds whose trigger has come."""
+        ledger = self.view.facts[LEDGER]
+        if not isinstance(ledger, Ledger) or not self.unsettled:
+            return
+        self.loader.load([("actor", ADMISSION)])
+        if ledger.unsettled:
+            self.decide(Settle(ledger.unsettled[0]), Ask(self.now, ADMISSION))
+        else:
+            self.decide(RecheckHolds(ledger.rechecks[0].trigger), Ask(self.now, ADMISSION))
 
     def only_asides(self) -> Batch:
         """A batch of the same transaction that holds what stands beside refused calls.

@@ -35,7 +35,7 @@ NEVER: Final = (1 << 63) - 1
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A view after event ``seq``, if any; no lease runs out before ``quiet_until`` (microseconds)."""
+    """A view after event ``seq``, if any; nothing falls due before ``quiet_until`` (microseconds)."""
 
     seq: int
     view: View | None
@@ -60,4 +60,6 @@ def keep(view: View, events: Sequence[Recorded], quiet_until: int) -> Kept:
         event = recorded.event
         if isinstance(event, LeaseGranted | LeaseRenewed):
             quiet_until = min(quiet_until, event.lease.expires_at)
+        elif (wake := getattr(event, "recheck_at", 0)) > 0:
+            quiet_until = min(quiet_until, wake)
     return Kept(view.seq, view, quiet_until)

@@ -12,8 +12,12 @@ from typing import Final
 
 from remit.core.deadlock import ongoing
 from remit.core.dependencies import MAX_CHAIN
-from remit.core.facts import DependencyKind, Item, Key
+from remit.core.effect_facts import AdmissionPolicy, Effect, Intent
+from remit.core.facts import DependencyKind, Fact, Item, Key
+from remit.core.followers import FOLLOWERS
+from remit.core.rechecking import BATCH
 from remit.core.settlement import FAN_OUT, MAX_CHILDREN, MAX_LINEAGE
+from remit.core.status import Kind
 from remit.core.view import View
 from remit.ports import ReadTx
 
@@ -49,6 +53,30 @@ def _parents(item: Item) -> list[str]:
 
 def _follows(item: Item) -> list[str]:
     return [item.successor] if item.successor else []
+
+
+FURTHER: Final = ("item", "current", "policy", "intent", "effect")
+"""Kinds of facts that lead to others which the same decision reads."""
+
+
+def _behind(key: Key, fact: Fact | None) -> dict[Key, None]:
+    """What a decision on effect work reads next, once it has this."""
+    kind, name = key
+    if isinstance(fact, str) and kind == "alias":
+        return {("item", fact): None}
+    if isinstance(fact, str) and kind == "current":
+        what = name.partition("/")[0]
+        found: dict[Key, None] = {(what, fact): None}
+        if what == "capacity":
+            found[("debit", fact)] = None
+        return found
+    if isinstance(fact, AdmissionPolicy):
+        return {("validation", fact.validation): None}
+    if isinstance(fact, Effect):
+        return {("item", fact.item): None}
+    if isinstance(fact, Intent):
+        return {("effect", fact.envelope.effect_id): None} if fact.envelope.effect_id else {}
+    return {}
 
 
 class Loader:
@@ -104,6 +132,9 @@ class Loader:
         for key in wanted:
             fact = facts[key]
             if isinstance(fact, Item):
+                if fact.kind is Kind.EFFECT:
+                    more[("intent", fact.id)] = None
+                    more[("load", f"stored/{fact.work_class}")] = None
                 more[("lane", fact.lane)] = None
                 more[("load", f"class/{fact.work_class}")] = None
                 more[("load", f"tenant/{fact.tenant}")] = None
@@ -113,13 +144,14 @@ class Loader:
                     more[("import", fact.source.import_id)] = None
                 if fact.plan.rule and not fact.plan.rows:
                     more[("rule", fact.plan.rule)] = None
-            elif key[0] == "alias" and isinstance(fact, str):
-                more[("item", fact)] = None
+            else:
+                more.update(_behind(key, fact))
         lacking = [key for key in more if key not in facts]
         if lacking:
             facts.update(self.tx.load(lacking))
-            if any(key[0] == "item" for key in lacking):
-                self._around([key for key in lacking if key[0] == "item"])
+            further = [key for key in lacking if key[0] in FURTHER]
+            if further:
+                self._around(further)
 
     def _answer(self, key: Key, plain: dict[Key, None]) -> None:
         kind, name = key
@@ -143,6 +175,8 @@ class Loader:
                 edges = tx.waiting(via, edge_kind, state, FAN_OUT)
                 queries[key] = edges
                 plain.update({("item", edge.dependent): None for edge in edges})
+            case "held?" | "waking?" | "followers?":
+                self._held(key, plain)
             case "onward+":
                 self._ahead(name, _waits, ONWARD)
             case "lineage+":
@@ -151,6 +185,20 @@ class Loader:
                 self._ahead(name, _follows, MAX_CHAIN)
             case _:
                 raise AssertionError(f"no such query: {kind}")
+
+    def _held(self, key: Key, plain: dict[Key, None]) -> None:
+        """Held items by trigger and place in line or by time, or items that follow one."""
+        kind, name = key
+        if kind == "held?":
+            trigger, _, after = name.rpartition("#")
+            rank, _, number = after.partition(":")
+            ids = self.tx.held(trigger, (int(rank), int(number)) if after else None, BATCH)
+        elif kind == "waking?":
+            ids = self.tx.waking(int(name), BATCH)
+        else:
+            ids = self.tx.followers(name, FOLLOWERS + 1)
+        self.view.queries[key] = tuple(ids)
+        plain.update({("item", item): None for item in ids})
 
     def _lanes(self, plain: dict[Key, None]) -> None:
         """The lanes whose turn comes first; asked again, twice as many."""

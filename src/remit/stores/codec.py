@@ -22,7 +22,8 @@ from typing import Any, Final
 
 import msgspec
 
-import remit.core.item_events  # noqa: F401  # fills the registry
+import remit.core.effect_events
+import remit.core.item_events  # noqa: F401  # both fill the registry
 from remit.core.events import EVENTS, Event, Recorded
 from remit.core.ids import MAX_INTEGER
 from remit.ports import LedgerCorrupt, StoredEvent

@@ -13,7 +13,17 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from remit.core.commands import Ask, Command, CreateLedger
-from remit.core.decide import delivery, imports, items, leases, ledger, records
+from remit.core.decide import (
+    delivery,
+    documents,
+    imports,
+    intents,
+    items,
+    leases,
+    ledger,
+    rechecks,
+    records,
+)
 from remit.core.events import Recorded
 from remit.core.facts import Actor, Fact, Key
 from remit.core.refusals import Code, Refused
@@ -49,6 +59,9 @@ _HANDLERS: Final[dict[type[Command], Handler]] = {
     **delivery.HANDLERS,
     **records.HANDLERS,
     **imports.HANDLERS,
+    **documents.HANDLERS,
+    **intents.HANDLERS,
+    **rechecks.HANDLERS,
 }
 
 

@@ -14,7 +14,7 @@ from remit.core.events import Recorded
 from remit.core.facts import Fact, Item, Key, Lane, lane_of
 from remit.core.fold import FoldError
 from remit.core.lanes import STRIDE
-from remit.core.status import Status, permitted
+from remit.core.status import TERMINAL, Kind, Status, permitted
 
 Get = Callable[[str, str], Fact | None]
 """Reads a fact by kind and id."""
@@ -79,6 +79,8 @@ def account(get: Get, out: Out, item: Item, to: Status) -> None:
         return
     add(get, out, "count", item.status, -1)
     add(get, out, "count", to, 1)
+    if to in TERMINAL and item.kind is Kind.EFFECT:
+        add(get, out, "load", f"stored/{item.work_class}", -1)
     ready = (to is Status.READY) - (item.status is Status.READY)
     leased = (to is Status.LEASED) - (item.status is Status.LEASED)
     if not ready and not leased:

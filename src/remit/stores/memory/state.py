@@ -7,7 +7,7 @@ so that the caller can undo. Nothing here checks anything: the transaction does.
 from __future__ import annotations
 
 from remit.core.facts import FACT_TYPES, DependencyKind, Fact, Item, Key
-from remit.core.status import Status
+from remit.core.status import Outcome, Status
 from remit.ports import Head, StoredEvent
 
 
@@ -22,6 +22,9 @@ class State:
         self.by_status: dict[Status, dict[str, Item]] = {status: {} for status in Status}
         self.edges: dict[str, dict[tuple[str, str, str, str], None]] = {}
         self.children: dict[str, dict[str, None]] = {}
+        self.held: dict[str, dict[str, Item]] = {}
+        self.timed: dict[str, Item] = {}
+        self.followers: dict[str, dict[str, Item]] = {}
         self.blobs: dict[bytes, tuple[bytes, bytes] | None] = {}
         self.base = Head(0, 0)
         self.epoch = 0
@@ -32,8 +35,9 @@ class State:
         other.events = list(self.events)
         for name in ("streams", "by_command"):
             setattr(other, name, {k: list(v) for k, v in getattr(self, name).items()})
-        for name in ("facts", "by_status", "edges", "children"):
+        for name in ("facts", "by_status", "edges", "children", "held", "followers"):
             setattr(other, name, {k: dict(v) for k, v in getattr(self, name).items()})
+        other.timed = dict(self.timed)
         other.blobs = dict(self.blobs)
         other.base, other.epoch = self.base, self.epoch
         return other
@@ -62,6 +66,12 @@ class State:
 
     def _list(self, item: Item) -> None:
         self.by_status[item.status][item.id] = item
+        if item.hold is not None:
+            self.held.setdefault(item.hold.trigger, {})[item.id] = item
+            if item.hold.at:
+                self.timed[item.id] = item
+        if item.outcome is Outcome.COALESCED:
+            self.followers.setdefault(item.successor, {})[item.id] = item
         for edge in item.dependencies:
             if edge.kind is DependencyKind.PARENT:
                 self.children.setdefault(edge.via, {})[item.id] = None
@@ -71,6 +81,11 @@ class State:
 
     def _unlist(self, item: Item) -> None:
         del self.by_status[item.status][item.id]
+        if item.hold is not None:
+            self.held[item.hold.trigger].pop(item.id, None)
+            self.timed.pop(item.id, None)
+        if item.outcome is Outcome.COALESCED:
+            self.followers[item.successor].pop(item.id, None)
         for edge in item.dependencies:
             self.children.get(edge.via, {}).pop(item.id, None)
             cell = (str(edge.kind), str(edge.state), item.id, edge.target)

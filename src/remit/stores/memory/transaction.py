@@ -96,6 +96,26 @@ class MemoryRead:
         """Leased items whose lease has run out."""
         return self._leased(lambda lease: (lease.expires_at, lease.item), now + 1, limit)
 
+    def held(self, trigger: str, after: tuple[int, int] | None, limit: int) -> list[str]:
+        """Held items that wait for a trigger, by their place in line."""
+        found = self._state.held.get(trigger, {}).values()
+        placed = sorted((i.hold.rank, i.number, i.id) for i in found if i.hold is not None)
+        return [name for *place, name in placed if after is None or tuple(place) > after][:limit]
+
+    def waking(self, now: int, limit: int) -> list[str]:
+        """Held items whose time has come, the longest overdue first."""
+        timed = ((i.hold.at, i.number, i.id) for i in self._state.timed.values() if i.hold)
+        return [name for at, _, name in sorted(timed) if at <= now][:limit]
+
+    def next_wake(self) -> int | None:
+        """When the first time trigger comes."""
+        return min((i.hold.at for i in self._state.timed.values() if i.hold), default=None)
+
+    def followers(self, survivor: str, limit: int) -> list[str]:
+        """Items that were coalesced onto one, by number."""
+        found = sorted(self._state.followers.get(survivor, {}).values(), key=lambda i: i.number)
+        return [item.id for item in found][:limit]
+
     def leased_before(self, fence: int, limit: int) -> list[str]:
         """Leased items whose fence is below this one."""
         return self._leased(lambda lease: (lease.fence, lease.item), fence, limit)

@@ -1,0 +1,336 @@
+"""Admission of effect work: the evidence for a verdict is gathered here, and the verdict written.
+
+``assess`` in ``core/verdict.py`` decides; this module finds what it decides on and says what came of
+it in one ``AdmissionDecided``, with the move that it leads to. Nothing is written where verdict,
+reason, trigger and time trigger are what they were. Work that is ready stays so when its capacity
+evidence grows old: it was admitted, and only a dependency that is unmet again takes that back.
+
+An effect belongs to one work at a time. Work that is admitted or held claims its effect; another
+one that names it is coalesced, held or rejected, and may claim it once it is free (row 3).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from remit.core.checks import Check, Result
+from remit.core.deadlock import BEGIN, Wait, cycle_of, lineage
+from remit.core.dependencies import unmet_edges
+from remit.core.effect_events import AdmissionDecided, EffectClaimed, IntentValidated
+from remit.core.effect_facts import (
+    AdmissionPolicy,
+    Capacity,
+    Effect,
+    EffectState,
+    Intent,
+    ReplayClass,
+    Validation,
+)
+from remit.core.envelope import faults_of
+from remit.core.facts import Hold, Item, Key
+from remit.core.ids import effect_key
+from remit.core.lanes import rank_of
+from remit.core.status import Status
+from remit.core.verdict import Evidence, Finding, Rival, Verdict, assess
+from remit.core.view import UNCOUNTED, Draft, Missing
+
+ADMISSION: Final = "remit-admission"
+"""The built-in service that owns verdicts."""
+
+RETRY: Final = "remit-retry"
+"""Who owns a retry where neither the intent nor the policy names somebody."""
+
+QUEUED: Final = (Status.DRAFT, Status.HELD, Status.READY)
+
+
+def want(draft: Draft, keys: Iterable[Key]) -> None:
+    """Ask for all facts that are not loaded at once, instead of one a round."""
+    facts, delta = draft.view.facts, draft.delta
+    lacking = [
+        key
+        for key in dict.fromkeys(keys)
+        if key not in facts and key not in delta and key[0] not in UNCOUNTED
+    ]
+    if lacking:
+        raise Missing(*lacking)
+
+
+def policy_keys(work_class: str) -> tuple[Key, ...]:
+    """The pointers that lead to the policy of a class, the nearest first."""
+    return (("current", f"policy/{work_class}"), ("current", "policy/*"), ("current", "policy"))
+
+
+def policy_for(draft: Draft, work_class: str) -> AdmissionPolicy | None:
+    """The policy in force for a class: its own, that of all others, or the newest of any.
+
+    The last one does not list the class, and so forbids it. None where no policy is registered.
+    """
+    keys = policy_keys(work_class)
+    want(draft, keys)
+    for kind, name in keys:
+        label = draft.get(kind, name)
+        if isinstance(label, str):
+            policy = draft.get("policy", label)
+            return policy if isinstance(policy, AdmissionPolicy) else None
+    return None
+
+
+def in_force(draft: Draft, item: Item) -> AdmissionPolicy:
+    """The policy of work that was stored; there was one then, and none is ever taken back."""
+    policy = policy_for(draft, item.work_class)
+    if policy is None:
+        raise AssertionError(f"{item.id} was stored under no policy")
+    return policy
+
+
+def rules_of(draft: Draft, policy: AdmissionPolicy) -> Validation:
+    """The validation rules that a policy names; it could not be registered without them."""
+    rules = draft.get("validation", policy.validation)
+    assert isinstance(rules, Validation), f"policy {policy.label} names no validation rules"
+    return rules
+
+
+def intent_of(draft: Draft, item: Item) -> Intent:
+    """The intent of effect work."""
+    intent = draft.get("intent", item.id)
+    assert isinstance(intent, Intent), f"{item.id} has no intent"
+    return intent
+
+
+def validate(draft: Draft, item: Item, size: int = 0) -> None:
+    """VALID, or not: check a stored envelope under the rules in force, and record every fault."""
+    intent = intent_of(draft, item)
+    policy = in_force(draft, item)
+    rules = rules_of(draft, policy)
+    envelope = intent.envelope
+    outside = envelope.replay_class != ReplayClass.PURE
+    also = ("destination",) if outside and "destination" in policy.rows else ()
+    shape = {fault.path: fault for fault in intent.faults}
+    found = faults_of(envelope, rules, size, also)
+    faults = (*shape.values(), *(f for f in found if f.path not in shape))
+    result = Result.FAIL if faults else Result.PASS
+    reason = "INVALID_ENVELOPE" if faults else ""
+    check = Check("envelope", result, str(len(faults)), "0", f"validation:{rules.label}", reason)
+    event = IntentValidated(result, rules.label, envelope.candidate_revision, faults, (check,))
+    draft.emit("item", item.id, event, ADMISSION)
+
+
+# Evidence.
+
+
+def evidence_keys(item: Item, intent: Intent) -> list[Key]:
+    """What a verdict on this work surely reads beside its policy."""
+    envelope, work_class = intent.envelope, item.work_class
+    keys: list[Key] = [
+        ("current", f"capacity/{work_class}"),
+        ("load", f"stored/{work_class}"),
+    ]
+    if envelope.effect_id:
+        keys.append(("effect", envelope.effect_id))
+    if envelope.destination:
+        keys.append(("current", f"destination/{envelope.destination}"))
+    return keys
+
+
+def gather(draft: Draft, item: Item, intent: Intent, *, eligible: bool) -> Evidence:
+    """Everything that a verdict on this work rests on, as things stand."""
+    envelope = intent.envelope
+    want(draft, evidence_keys(item, intent))
+    effect = draft.get("effect", envelope.effect_id) if envelope.effect_id else None
+    own = effect if isinstance(effect, Effect) and effect.item == item.id else None
+    seen, admitted = _observed(draft, item.work_class)
+    return Evidence(
+        work_class=item.work_class,
+        stored_seq=intent.stored_seq,
+        stored=draft.load(f"stored/{item.work_class}"),
+        validated_seq=intent.validated_seq,
+        faults=len(intent.faults),
+        own=own.state if own else EffectState.NOT_STARTED,
+        own_seq=(own.observed_seq or own.intended_seq) if own else 0,
+        intents=effect.intents if isinstance(effect, Effect) else 0,
+        rival=_rival(draft, item, intent, effect) if effect is not own else None,
+        cancellation_seq=intent.cancellation_seq,
+        unmet=tuple(d.via for d in unmet_edges(item)),
+        destination=_label(draft, f"destination/{envelope.destination}")
+        if envelope.destination
+        else "",
+        authorized_by=intent.authorized_by,
+        seen=seen,
+        admitted=admitted,
+        retry_at=_retry_at(item.hold),
+        eligible=eligible,
+    )
+
+
+def _label(draft: Draft, pointer: str) -> str:
+    label = draft.get("current", pointer)
+    return label if isinstance(label, str) else ""
+
+
+def _observed(draft: Draft, work_class: str) -> tuple[Capacity | None, int]:
+    """The newest observation of a class, and how many were admitted on it."""
+    name = _label(draft, f"capacity/{work_class}")
+    if not name:
+        return None, 0
+    want(draft, (("capacity", name), ("debit", name)))
+    seen, admitted = draft.get("capacity", name), draft.get("debit", name)
+    assert isinstance(seen, Capacity), f"there is no observation {name}"
+    return seen, admitted if isinstance(admitted, int) else 0
+
+
+def _retry_at(hold: Hold | None) -> int:
+    """When a retry may come back, 0 where none is waiting for its time."""
+    if hold is None or hold.owner != "retry" or not hold.trigger.startswith("time:"):
+        return 0
+    return int(hold.trigger.partition(":")[2])
+
+
+def _rival(draft: Draft, item: Item, intent: Intent, effect: object) -> Rival | None:
+    """The other work that the effect belongs to."""
+    if not isinstance(effect, Effect):
+        return None
+    other = draft.item(effect.item)
+    if other is None:
+        raise AssertionError(f"effect {effect.id} belongs to no item")
+    if other.status in (Status.SHIPPED, Status.VERIFIED) or effect.state is EffectState.PRESENT:
+        standing = "completed"
+    else:
+        standing = "closed" if other.terminal else "live"
+    waits = standing == "live" and _waits(draft, other, item)
+    return Rival(other.id, standing, effect.state, effect.operation, effect.payload_digest, waits)
+
+
+def _waits(draft: Draft, other: Item, item: Item) -> bool:
+    """Whether the other would wait for itself, if it stood for this one."""
+    if not other.dependencies:
+        return False
+    if item.id in lineage(draft, other.id):
+        return True
+    return bool(cycle_of(draft, Wait(item.id, (other.id, BEGIN), inner=True)))
+
+
+# Verdicts.
+
+
+def look(draft: Draft, item: Item, *, eligible: bool = False) -> Finding:
+    """What admission says of effect work, as things stand; writes nothing."""
+    intent = intent_of(draft, item)
+    policy = in_force(draft, item)
+    at = gather(draft, item, intent, eligible=eligible or item.status is Status.READY)
+    return assess(intent.envelope, policy, at, draft.now)
+
+
+def decide_intent(draft: Draft, item: Item) -> bool:
+    """Look at effect work in draft, held or ready, and write what changed; True where it did.
+
+    Work that was only stored is left alone: a message that nobody has validated has no verdict.
+    """
+    if item.status not in QUEUED or not intent_of(draft, item).validated_seq:
+        return False
+    found = look(draft, item)
+    if found.verdict is Verdict.ADMIT:
+        if item.status is Status.READY:
+            return False
+        _claim(draft, item)
+        _write(draft, item, found, "T01", Status.READY)
+        return True
+    if found.verdict is not Verdict.HOLD:
+        _write(draft, item, found, "T12", Status.CLOSED)
+        return True
+    return _hold(draft, item, found)
+
+
+def _hold(draft: Draft, item: Item, found: Finding) -> bool:
+    if item.status is Status.READY and found.reason != "UNMET_DEPENDENCY":
+        return False
+    if item.status is not Status.HELD:
+        _claim(draft, item)
+        _write(draft, item, found, "T02", Status.HELD)
+        return True
+    hold = item.hold
+    if hold is not None and _same_hold(hold, found):
+        return False
+    _claim(draft, item)
+    _write(draft, item, found, "", Status.HELD)
+    return True
+
+
+def _same_hold(hold: Hold, found: Finding) -> bool:
+    was = (hold.reason, hold.owner, hold.trigger, hold.at)
+    return was == (found.reason, found.owner, found.trigger, found.recheck_at)
+
+
+def _claim(draft: Draft, item: Item) -> None:
+    """Let a free effect belong to this work."""
+    intent = intent_of(draft, item)
+    envelope = intent.envelope
+    effect = draft.get("effect", envelope.effect_id)
+    if isinstance(effect, Effect):
+        if effect.item == item.id:
+            return
+        other = draft.item(effect.item)
+        free = effect.state in (EffectState.NOT_STARTED, EffectState.ABSENT)
+        if other is None or not other.terminal or other.status is Status.VERIFIED or not free:
+            return
+    event = EffectClaimed(
+        item.id,
+        envelope.operation_id,
+        envelope.payload_digest,
+        _label(draft, f"destination/{envelope.destination}") if envelope.destination else "",
+        envelope.replay_class,
+        effect_key(envelope.effect_id),
+        "",
+    )
+    draft.emit("effect", envelope.effect_id, event, ADMISSION)
+
+
+def _write(draft: Draft, item: Item, found: Finding, tid: str, to: Status) -> None:
+    intent = intent_of(draft, item)
+    policy = in_force(draft, item)
+    envelope = intent.envelope
+    held, closed = to is Status.HELD, to is Status.CLOSED
+    since = item.created_at if held else draft.now
+    rank = 0 if closed else rank_of(since, item.priority, draft.policy.age_step_ms)
+    event = AdmissionDecided(
+        tid,
+        item.status,
+        to,
+        found.verdict,
+        found.reason,
+        found.owner if held else "",
+        owner_of(intent, policy, found.owner) if held else "",
+        found.trigger,
+        found.recheck_at,
+        rank,
+        found.outcome,
+        found.survivor,
+        envelope.candidate_revision,
+        policy.label,
+        intent.validation,
+        _label(draft, f"destination/{envelope.destination}") if envelope.destination else "",
+        found.observation,
+        found.checks,
+    )
+    draft.emit("item", item.id, event, ADMISSION)
+
+
+def owner_of(intent: Intent, policy: AdmissionPolicy, kind: str) -> str:
+    """Who owns a hold: whom the intent names, or else the policy, or else remit itself."""
+    envelope = intent.envelope
+    if kind == "retry":
+        return envelope.retry_owner or policy.retry_owner or RETRY
+    return envelope.admission_owner or policy.admission_owner or ADMISSION
+
+
+def back_in_line(draft: Draft, item: Item) -> tuple[Status, str, str, int]:
+    """Where effect work goes that returns to the queue: status, hold reason, trigger and rank.
+
+    It was admitted before, so capacity is not asked again. What may not go on is held, and admission
+    then looks at it and decides.
+    """
+    found = look(draft, item, eligible=True)
+    if found.verdict is Verdict.ADMIT:
+        rank = rank_of(draft.now, item.priority, draft.policy.age_step_ms)
+        return Status.READY, "", "", rank
+    return Status.HELD, found.reason, found.trigger or f"time:{draft.now}", 0

@@ -1,0 +1,72 @@
+"""Facts of the ledger itself: its policy, what it carries on with, and who may act on it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class ActorKind(StrEnum):
+    """What an enrolled actor is."""
+
+    HUMAN = "human"
+    AGENT = "agent"
+    SERVICE = "service"
+
+
+class Assurance(StrEnum):
+    """How well it was proved that an event comes from its actor."""
+
+    ASSERTED = "asserted"
+    TOKEN = "token"  # noqa: S105  # a kind of proof, not a secret
+    SIGNATURE = "signature"
+    PRESENCE = "signature+presence"
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """The figures that decisions use; a new revision is an event, and leases name the revision."""
+
+    revision: int = 1
+    ttl_ms: int = 15 * 60 * 1000
+    longest_lease_ms: int = 8 * 60 * 60 * 1000
+    attempts: int = 5
+    age_step_ms: int = 60 * 60 * 1000
+    ledger_leases: int = 10_000
+    class_leases: int = 10_000
+    tenant_leases: int = 10_000
+    actor_leases: int = 1_000
+    accept_unproved: bool = True
+    imported_closed_satisfies: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class DueRecheck:
+    """A trigger whose holds are being looked at again: how far it came, and how many may follow."""
+
+    trigger: str
+    through: str
+    left: int
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """What holds for the whole ledger."""
+
+    version: int
+    ledger_id: str
+    epoch: int
+    kill_switch: bool
+    policy: Policy
+    unsettled: tuple[str, ...]
+    rechecks: tuple[DueRecheck, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Actor:
+    """Somebody who is enrolled to act."""
+
+    name: str
+    version: int
+    kind: ActorKind
+    revoked: bool
