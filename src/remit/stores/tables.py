@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import Any, Final
 
-from remit.core.facts import DependencyKind, Fact, Item, Key, Lane, Triage
+from remit.core.facts import DependencyKind, Fact, Hold, Item, Key, Lane, Triage
+from remit.core.status import Outcome
 from remit.ports import Difference
 from remit.stores.fact_codec import encode_fact
 
@@ -41,12 +42,24 @@ Fetch = Callable[[str], Iterable[tuple[Any, ...]]]
 """From a table's name to its stored rows in the order of their keys, without the ledger's id."""
 
 
+def hold_columns(hold: Hold | None) -> tuple[str | None, str | None, int | None, int | None]:
+    """Why an item is held, what it waits for, its time trigger, and its place in line."""
+    if hold is None:
+        return (None, None, None, None)
+    return (hold.reason, hold.trigger, hold.at or None, hold.rank)
+
+
+def follows_of(item: Item) -> str | None:
+    """The item that coalesced work follows."""
+    return item.successor if item.outcome is Outcome.COALESCED else None
+
+
 def item_columns(item: Item) -> tuple[Any, ...]:
     """The columns of an item from ``number`` on."""
     lease = item.lease
     return (
         item.number, str(item.status), item.lane, item.rank, item.gate,
-        None if item.hold is None else item.hold.reason,
+        *hold_columns(item.hold), follows_of(item),
         None if lease is None else lease.fence,
         None if lease is None else lease.expires_at,
         None if lease is None else lease.actor,
@@ -101,7 +114,7 @@ def placed(item: Item) -> tuple[Any, ...]:
     lease = item.lease
     return (
         item.status, item.work_class, item.tenant, item.rank, item.gate,
-        None if item.hold is None else item.hold.reason,
+        item.hold, follows_of(item),
         None if lease is None else (lease.fence, lease.expires_at, lease.actor),
     )  # fmt: skip
 

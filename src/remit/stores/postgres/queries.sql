@@ -227,6 +227,27 @@ SELECT lease_expires_at FROM remit.item_rows
  WHERE ledger_id = %s AND lease_expires_at IS NOT NULL
  ORDER BY lease_expires_at LIMIT 1;
 
+-- name: held
+-- What waits for a trigger, by place in line.
+SELECT id FROM remit.item_rows
+ WHERE ledger_id = %s AND hold_trigger = %s AND (hold_rank, number) > (%s, %s)
+ ORDER BY hold_rank, number LIMIT %s;
+
+-- name: waking
+-- What is held until a time that has come.
+SELECT id FROM remit.item_rows
+ WHERE ledger_id = %s AND hold_at <= %s ORDER BY hold_at, number LIMIT %s;
+
+-- name: next_wake
+SELECT hold_at FROM remit.item_rows
+ WHERE ledger_id = %s AND hold_at IS NOT NULL
+ ORDER BY hold_at LIMIT 1;
+
+-- name: followers
+-- What was coalesced onto one item.
+SELECT id FROM remit.item_rows
+ WHERE ledger_id = %s AND follows = %s ORDER BY number LIMIT %s;
+
 -- name: leased_before
 SELECT id FROM remit.item_rows
  WHERE ledger_id = %s AND lease_fence < %s ORDER BY lease_fence LIMIT %s;
@@ -330,10 +351,11 @@ SELECT id FROM remit.triage_rows
 -- A row that is there already is left, and the count then shows it: an error would end the
 -- transaction before anybody could say which row it was.
 INSERT INTO remit.item_rows (ledger_id, id, number, status, lane, rank, gate, hold_reason,
-                             lease_fence, lease_expires_at, lease_actor, text_digest, unmet,
-                             version, state)
+                             hold_trigger, hold_at, hold_rank, follows, lease_fence,
+                             lease_expires_at, lease_actor, text_digest, unmet, version, state)
 SELECT %s, n.* FROM unnest(%s::text[], %s::bigint[], %s::text[], %s::text[], %s::bigint[],
-                           %s::text[], %s::text[], %s::bigint[], %s::bigint[], %s::text[],
+                           %s::text[], %s::text[], %s::text[], %s::bigint[], %s::bigint[],
+                           %s::text[], %s::bigint[], %s::bigint[], %s::text[],
                            %s::bytea[], %s::bigint[], %s::bigint[], %s::bytea[]) AS n
 ON CONFLICT DO NOTHING;
 
@@ -341,13 +363,16 @@ ON CONFLICT DO NOTHING;
 -- Compare-and-set on the version that was loaded, as every update below.
 UPDATE remit.item_rows AS t
    SET status = n.status, lane = n.lane, rank = n.rank, gate = n.gate,
-       hold_reason = n.hold_reason, lease_fence = n.lease_fence, lease_expires_at = n.lease_expires_at,
+       hold_reason = n.hold_reason, hold_trigger = n.hold_trigger, hold_at = n.hold_at,
+       hold_rank = n.hold_rank, follows = n.follows, lease_fence = n.lease_fence, lease_expires_at = n.lease_expires_at,
        lease_actor = n.lease_actor, text_digest = n.text_digest, unmet = n.unmet,
        version = n.version, state = n.state
   FROM unnest(%s::text[], %s::bigint[], %s::text[], %s::text[], %s::bigint[], %s::text[],
-              %s::text[], %s::bigint[], %s::bigint[], %s::text[], %s::bytea[], %s::bigint[],
-              %s::bigint[], %s::bytea[], %s::bigint[])
-       AS n(id, number, status, lane, rank, gate, hold_reason, lease_fence, lease_expires_at,
+              %s::text[], %s::text[], %s::bigint[], %s::bigint[], %s::text[], %s::bigint[],
+              %s::bigint[], %s::text[], %s::bytea[], %s::bigint[], %s::bigint[], %s::bytea[],
+              %s::bigint[])
+       AS n(id, number, status, lane, rank, gate, hold_reason, hold_trigger, hold_at, hold_rank,
+            follows, lease_fence, lease_expires_at,
             lease_actor, text_digest, unmet, version, state, was)
  WHERE t.ledger_id = %s AND t.id = n.id AND t.number = n.number AND t.version = n.was;
 
@@ -445,8 +470,8 @@ DELETE FROM remit.fact_rows AS t USING unnest(%s::text[], %s::text[], %s::bytea[
  WHERE t.ledger_id = %s AND t.kind = n.kind AND t.id = n.id AND t.body = n.was;
 
 -- name: all_items
-SELECT id, number, status, lane, rank, gate, hold_reason, lease_fence, lease_expires_at,
-       lease_actor, text_digest, unmet, version, state
+SELECT id, number, status, lane, rank, gate, hold_reason, hold_trigger, hold_at, hold_rank, follows,
+       lease_fence, lease_expires_at, lease_actor, text_digest, unmet, version, state
   FROM remit.item_rows WHERE ledger_id = %s ORDER BY id;
 
 -- name: clear_items

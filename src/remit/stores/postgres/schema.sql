@@ -206,6 +206,10 @@ CREATE TABLE remit.item_rows (
   unmet bigint NOT NULL CHECK (unmet >= 0),
   version bigint NOT NULL CHECK (version >= 1),
   state bytea NOT NULL,
+  hold_trigger text COLLATE "C" CHECK (hold_trigger <> ''),
+  hold_at bigint CHECK (hold_at > 0),
+  hold_rank bigint,
+  follows text COLLATE "C" CHECK (follows <> ''),
   PRIMARY KEY (ledger_id, id),
   CHECK ((status = 'leased') = (lease_fence IS NOT NULL)),
   CHECK ((lease_fence IS NULL) = (lease_expires_at IS NULL)),
@@ -226,6 +230,12 @@ CREATE UNIQUE INDEX item_rows_by_fence ON remit.item_rows (ledger_id, lease_fenc
 CREATE INDEX item_rows_gated ON remit.item_rows (ledger_id, gate, number) WHERE status = 'draft';
 CREATE INDEX item_rows_held ON remit.item_rows (ledger_id, hold_reason, number)
   WHERE status = 'held';
+CREATE INDEX item_rows_waiting ON remit.item_rows (ledger_id, hold_trigger, hold_rank, number)
+  WHERE hold_trigger IS NOT NULL;
+CREATE INDEX item_rows_waking ON remit.item_rows (ledger_id, hold_at, number)
+  WHERE hold_at IS NOT NULL;
+CREATE INDEX item_rows_following ON remit.item_rows (ledger_id, follows, number)
+  WHERE follows IS NOT NULL;
 
 -- Dependency edges of items that are not finished, by the item that each is judged by.
 CREATE TABLE remit.edge_rows (
@@ -331,7 +341,8 @@ SELECT r.ledger_id,
 CREATE VIEW remit.holds AS
 SELECT r.ledger_id, r.id AS item, r.number, r.hold_reason AS reason,
        r.hold ->> 'owner' AS owner,
-       r.hold ->> 'trigger' AS trigger
+       r.hold ->> 'identity' AS identity,
+       r.hold_trigger AS trigger, r.hold_at AS recheck_at
   FROM (SELECT i.*, convert_from(i.state, 'UTF8')::json -> 'hold' AS hold
           FROM remit.item_rows AS i WHERE i.status = 'held') AS r;
 

@@ -41,7 +41,7 @@ _SQL: Final = {
     name: q(name)
     for name in (
         "wall", "small", "load", "ready", "dependents", "awaited", "waiting", "unmet_of", "children",
-        "lanes", "due", "next_expiry", "leased_before", "gated_forward", "find_items", "find_aliases",
+        "lanes", "due", "next_expiry", "held", "waking", "next_wake", "followers", "leased_before", "gated_forward", "find_items", "find_aliases",
         "find_triage", "find_facts", "name_facts", "triage", "triage_open", "stream", "events",
         "at_seq", "commands", "blobs", "stored_blobs",
     )
@@ -146,6 +146,23 @@ class PostgresRead:
         """When the first of all leases runs out, None where nothing is leased."""
         rows = self._run(_SQL["next_expiry"], (self._ledger_id,))
         return rows[0][0] if rows else None
+
+    def held(self, trigger: str, after: tuple[int, int] | None, limit: int) -> list[str]:
+        """Held items that wait for a trigger, by their place in line."""
+        return self._ids("held", trigger, *(after or (-(1 << 62), 0)), limit)
+
+    def waking(self, now: int, limit: int) -> list[str]:
+        """Held items whose time has come, the longest overdue first."""
+        return self._ids("waking", now, limit)
+
+    def next_wake(self) -> int | None:
+        """When the first time trigger comes, None where nothing is held for a time."""
+        rows = self._run(_SQL["next_wake"], (self._ledger_id,))
+        return rows[0][0] if rows else None
+
+    def followers(self, survivor: str, limit: int) -> list[str]:
+        """Items that were coalesced onto one, by number."""
+        return self._ids("followers", survivor, limit)
 
     def leased_before(self, fence: int, limit: int) -> list[str]:
         """Leased items whose fence is below this one."""

@@ -156,6 +156,27 @@ SELECT lease_expires_at FROM item_rows
 SELECT id FROM item_rows
  WHERE ledger_id = ? AND lease_expires_at <= ? ORDER BY lease_expires_at, id LIMIT ?;
 
+-- name: held
+-- What waits for a trigger, by place in line.
+SELECT id FROM item_rows
+ WHERE ledger_id = ? AND hold_trigger = ? AND (hold_rank, number) > (?, ?)
+ ORDER BY hold_rank, number LIMIT ?;
+
+-- name: waking
+-- What is held until a time that has come.
+SELECT id FROM item_rows
+ WHERE ledger_id = ? AND hold_at <= ? ORDER BY hold_at, number LIMIT ?;
+
+-- name: next_wake
+SELECT hold_at FROM item_rows
+ WHERE ledger_id = ? AND hold_at IS NOT NULL
+ ORDER BY hold_at LIMIT 1;
+
+-- name: followers
+-- What was coalesced onto one item.
+SELECT id FROM item_rows
+ WHERE ledger_id = ? AND follows = ? ORDER BY number LIMIT ?;
+
 -- name: leased_before
 SELECT id FROM item_rows
  WHERE ledger_id = ? AND lease_fence < ? ORDER BY lease_fence LIMIT ?;
@@ -246,15 +267,16 @@ SELECT id FROM triage_rows WHERE ledger_id = ? ORDER BY opened_seq, id LIMIT ?;
 SELECT id FROM triage_rows WHERE ledger_id = ? AND open = 1 ORDER BY opened_seq, id LIMIT ?;
 
 -- name: insert_item
-INSERT INTO item_rows (ledger_id, id, number, status, lane, rank, gate, hold_reason, lease_fence,
-                       lease_expires_at, lease_actor, text_digest, unmet, version, state)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+INSERT INTO item_rows (ledger_id, id, number, status, lane, rank, gate, hold_reason, hold_trigger,
+                       hold_at, hold_rank, follows, lease_fence, lease_expires_at, lease_actor,
+                       text_digest, unmet, version, state)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: update_item
 -- Compare-and-set on the version that was loaded, as every update below.
 UPDATE item_rows
-   SET status = ?, lane = ?, rank = ?, gate = ?, hold_reason = ?, lease_fence = ?,
-       lease_expires_at = ?, lease_actor = ?, text_digest = ?, unmet = ?, version = ?,
+   SET status = ?, lane = ?, rank = ?, gate = ?, hold_reason = ?, hold_trigger = ?,
+       hold_at = ?, hold_rank = ?, follows = ?, lease_fence = ?, lease_expires_at = ?, lease_actor = ?, text_digest = ?, unmet = ?, version = ?,
        state = ?
  WHERE ledger_id = ? AND id = ? AND number = ? AND version = ?;
 
@@ -323,8 +345,8 @@ DELETE FROM fact_rows
  WHERE ledger_id = ? AND kind = ? AND id = ? AND version = ? AND body = ?;
 
 -- name: all_items
-SELECT id, number, status, lane, rank, gate, hold_reason, lease_fence, lease_expires_at,
-       lease_actor, text_digest, unmet, version, state
+SELECT id, number, status, lane, rank, gate, hold_reason, hold_trigger, hold_at, hold_rank, follows,
+       lease_fence, lease_expires_at, lease_actor, text_digest, unmet, version, state
   FROM item_rows WHERE ledger_id = ? ORDER BY id;
 
 -- name: all_edges

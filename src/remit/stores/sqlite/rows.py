@@ -115,7 +115,7 @@ class Batch:
             columns = item_columns(new)
             where = (ledger, key[1], columns[0], old.version)
             if placed(old) == placed(new):
-                self._put("touch_item", key, (*columns[9:], *where))
+                self._put("touch_item", key, (*columns[13:], *where))
             else:
                 self._put("update_item", key, (*columns[1:], *where))
         same = old is not None and new is not None and old.dependencies is new.dependencies

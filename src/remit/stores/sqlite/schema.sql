@@ -137,6 +137,10 @@ CREATE TABLE item_rows (
   unmet INTEGER NOT NULL CHECK (unmet >= 0),
   version INTEGER NOT NULL CHECK (version >= 1),
   state BLOB NOT NULL,
+  hold_trigger TEXT CHECK (hold_trigger <> ''),
+  hold_at INTEGER CHECK (hold_at > 0),
+  hold_rank INTEGER,
+  follows TEXT CHECK (follows <> ''),
   PRIMARY KEY (ledger_id, id),
   CHECK ((status = 'leased') = (lease_fence IS NOT NULL)),
   CHECK ((lease_fence IS NULL) = (lease_expires_at IS NULL)),
@@ -159,6 +163,12 @@ CREATE UNIQUE INDEX item_rows_by_fence ON item_rows (ledger_id, lease_fence)
 CREATE INDEX item_rows_gated ON item_rows (ledger_id, gate, number, id) WHERE status = 'draft';
 CREATE INDEX item_rows_held ON item_rows (ledger_id, hold_reason, number, id)
   WHERE status = 'held';
+CREATE INDEX item_rows_waiting ON item_rows (ledger_id, hold_trigger, hold_rank, number, id)
+  WHERE hold_trigger IS NOT NULL;
+CREATE INDEX item_rows_waking ON item_rows (ledger_id, hold_at, number, id)
+  WHERE hold_at IS NOT NULL;
+CREATE INDEX item_rows_following ON item_rows (ledger_id, follows, number, id)
+  WHERE follows IS NOT NULL;
 
 -- Dependency edges of items that are not finished, by the item that each is judged by. Derived
 -- from the dependent's own fact. The key's order serves news: an item's edges of one kind that do
@@ -268,7 +278,8 @@ CREATE VIEW holds AS
 SELECT ledger_id, id AS item, number,
        hold_reason AS reason,
        cast(state AS TEXT) ->> '$.hold.owner' AS owner,
-       cast(state AS TEXT) ->> '$.hold.trigger' AS trigger
+       cast(state AS TEXT) ->> '$.hold.identity' AS identity,
+       hold_trigger AS trigger, hold_at AS recheck_at
   FROM item_rows
  WHERE status = 'held';
 
