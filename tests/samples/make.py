@@ -11,9 +11,10 @@ import argparse
 import dataclasses
 import json
 import sys
+import types
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from remit.core.events import EVENTS, Recorded
 from remit.ports import StoredEvent
@@ -35,6 +36,8 @@ def value(kind: Any, name: str) -> Any:
         return list(kind)[len(name) % len(kind)]
     if dataclasses.is_dataclass(kind) and isinstance(kind, type):
         return instance(kind)
+    if get_origin(kind) in (Union, types.UnionType):
+        return value(next(a for a in get_args(kind) if a is not type(None)), name)
     if get_origin(kind) is tuple:
         arguments = get_args(kind)
         if arguments[-1] is ...:

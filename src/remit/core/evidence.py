@@ -1,4 +1,7 @@
-"""What a verdict on effect work rests on, and what it says: values, nothing else."""
+"""What a verdict on effect work rests on, and what it says.
+
+Values, nothing else: ``core/verdict.py`` makes the one from the other, whoever gathered the evidence.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Facts of the ledger itself: its policy, what it carries on with, and who may act on it."""
+"""Facts of the ledger itself: its policy, what it carries on with, and who may act on it.
+
+``remit.core.facts`` gives them as well.
+"""
 
 from __future__ import annotations
 

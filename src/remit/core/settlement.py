@@ -193,8 +193,7 @@ def _edges(draft: Draft, name: str) -> tuple[Dependency, ...]:
 
 def regroup(draft: Draft, name: str) -> None:
     """Let an item that waits for all children of others have one edge on each of them, no more."""
-    item = draft.item(name)
-    if item is None or item.terminal:
+    if (item := draft.item(name)) is None or item.terminal:
         return
     groups = [d for d in item.dependencies if d.kind is DependencyKind.WAITS_FOR]
     kept = {d.target for d in item.dependencies if d.kind is DependencyKind.WAITS_FOR_CHILD}

@@ -1,4 +1,8 @@
-"""Decisions that look at many holds again: by a trigger that came, or because their time has come."""
+"""Decisions that look at many holds again: by a trigger that came, or because their time has come.
+
+One decision looks at a bounded batch in the holds' own order, writes verdicts where they changed, and
+one event for the rest.
+"""
 
 from __future__ import annotations
 

@@ -40,8 +40,8 @@ if TYPE_CHECKING:  # what decodes events is loaded by the first transaction that
     from remit.core.events import Recorded
 
 _BEYOND: Final = "\U0010ffff"
-_PLAIN: Final = tuple(k for k in FACT_TYPES if k not in ("item", "alias", "triage", "lane"))
-_FOUND: Final = tuple(k for k in _PLAIN if k not in ("counter", "count", "load", "ledger"))
+_FOUND: Final = tuple(k for k in FACT_TYPES if k not in (
+    "item", "alias", "triage", "lane", "counter", "count", "load", "ledger"))  # fmt: skip
 _MANY_OF: Final = {"item": "items", "alias": "aliases", "triage": "triages", "lane": "lanes"}
 _ONE: Final = {kind: q(f"load_{kind}") for kind in _MANY_OF}
 _MANY: Final = {kind: q(f"load_{many}") for kind, many in _MANY_OF.items()}
@@ -52,10 +52,11 @@ _NAMES: Final = {
 _SQL: Final = {
     name: q(name)
     for name in (
-        "state", "small", "load_fact", "load_facts", "ready", "dependents", "awaited", "waiting", "unmet_of", "children", "lanes",
-        "due", "next_expiry", "held", "waking", "next_wake", "followers", "leased_before", "gated", "find_items", "find_aliases", "find_triage", "find_facts",
-        "name_facts", "triage", "triage_open", "stream", "events", "event", "command", "blob",
-        "append", "put_blob", "erase_blob", "keep_clock", "stored_blobs", "stream_version",
+        "state", "small", "load_fact", "load_facts", "ready", "dependents", "awaited", "waiting",
+        "unmet_of", "children", "lanes", "due", "next_expiry", "held", "waking", "next_wake",
+        "followers", "leased_before", "gated", "find_items", "find_aliases", "find_triage",
+        "find_facts", "name_facts", "triage", "triage_open", "stream", "events", "event", "command",
+        "blob", "append", "put_blob", "erase_blob", "keep_clock", "stored_blobs", "stream_version",
     )
 }  # fmt: skip
 
@@ -170,8 +171,7 @@ class SqliteRead:
 
     def next_expiry(self) -> int | None:
         """When the first of all leases runs out, None where nothing is leased."""
-        row = next(iter(self._run(_SQL["next_expiry"], (self._ledger_id,))), None)
-        return None if row is None else row[0]
+        return self._first("next_expiry")
 
     def held(self, trigger: str, after: tuple[int, int] | None, limit: int) -> list[str]:
         """Held items that wait for a trigger, by their place in line."""
@@ -183,8 +183,7 @@ class SqliteRead:
 
     def next_wake(self) -> int | None:
         """When the first time trigger comes, None where nothing is held for a time."""
-        row = next(iter(self._run(_SQL["next_wake"], (self._ledger_id,))), None)
-        return None if row is None else row[0]
+        return self._first("next_wake")
 
     def followers(self, survivor: str, limit: int) -> list[str]:
         """Items that were coalesced onto one, by number."""
@@ -253,12 +252,8 @@ class SqliteRead:
 
     def stored_blobs(self, after: bytes, limit: int) -> list[Blob | bytes]:
         """Blobs as stored, by digest; an erased one is its digest alone."""
-        return [
-            digest if data is None else Blob(digest, salt, data)
-            for digest, salt, data in self._run(
-                _SQL["stored_blobs"], (self._ledger_id, after, limit)
-            )
-        ]
+        rows = self._run(_SQL["stored_blobs"], (self._ledger_id, after, limit))
+        return [d if data is None else Blob(d, salt, data) for d, salt, data in rows]
 
     def compare_rows(self, rows: Rows) -> list[Difference]:
         """Where the stored rows are not these."""
@@ -269,6 +264,9 @@ class SqliteRead:
         from remit.stores.sqlite.sound import unsound
 
         return list(unsound(self._connection))
+
+    def _first(self, name: str) -> int | None:
+        return next((value for (value,) in self._run(_SQL[name], (self._ledger_id,))), None)
 
     def _ids(self, name: str, *parameters: Any) -> list[str]:
         return [i for (i,) in self._run(_SQL[name], (self._ledger_id, *parameters))]
