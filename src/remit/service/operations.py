@@ -171,11 +171,15 @@ class Operations:
         found = [unsound[i] if i in unsound else next(answers) for i in range(len(commands))]
         return [in_one_line(a) if isinstance(a, Refused) else a for a in found]
 
-    def _many(self, commands: Any, kind: type[Command], **how: Any) -> Any:
+    def _many(
+        self, commands: Any, kind: type[Command] | tuple[type[Command], ...], **how: Any
+    ) -> Any:
         found = [commands] if isinstance(commands, Command) else list(commands)
         for command in found:
             if not isinstance(command, kind):
-                raise TypeError(f"expected {kind.__name__}, found {type(command).__name__}")
+                kinds = kind if isinstance(kind, tuple) else (kind,)
+                expected = " or ".join(k.__name__ for k in kinds)
+                raise TypeError(f"expected {expected}, found {type(command).__name__}")
         return self.run(commands if isinstance(commands, Command) else found, **how)
 
     def create(self, items: Any, **how: Any) -> Any:
@@ -203,8 +207,36 @@ class Operations:
         return self._many(edges, c.RemoveDependency, **how)
 
     def recheck(self, items: Any, **how: Any) -> Any:
-        """Let admission look again: ``Recheck``."""
-        return self._many(items, c.Recheck, **how)
+        """Let admission look again: ``Recheck`` of an item, or ``RecheckHolds`` of a trigger."""
+        return self._many(items, (c.Recheck, c.RecheckHolds), **how)
+
+    def submit(self, intents: Any, **how: Any) -> Any:
+        """Hand messages of effect work in: ``SubmitIntent``."""
+        return self._many(intents, c.SubmitIntent, **how)
+
+    def decide(self, items: Any, **how: Any) -> Any:
+        """Validate and decide messages that were only stored: ``DecideIntent``."""
+        return self._many(items, c.DecideIntent, **how)
+
+    def cancel(self, items: Any, **how: Any) -> Any:
+        """Ask that effect work is not done, or say what was seen of that: ``CancelWork``."""
+        return self._many(items, c.CancelWork, **how)
+
+    def observe_capacity(self, observations: Any, **how: Any) -> Any:
+        """Post observations of capacity: ``ObserveCapacity``. Holds that wait for it follow."""
+        return self._many(observations, c.ObserveCapacity, **how)
+
+    def register_validation(self, rules: Any, **how: Any) -> Any:
+        """Register revisions of validation rules: ``RegisterValidation``."""
+        return self._many(rules, c.RegisterValidation, **how)
+
+    def register_policy(self, policies: Any, **how: Any) -> Any:
+        """Register revisions of admission policies and put them in force: ``RegisterPolicy``."""
+        return self._many(policies, c.RegisterPolicy, **how)
+
+    def register_destination(self, destinations: Any, **how: Any) -> Any:
+        """Register revisions of destinations: ``RegisterDestination``."""
+        return self._many(destinations, c.RegisterDestination, **how)
 
     def lease(self, leases: Any, **how: Any) -> Any:
         """Lease a named item, or the next in lease order: ``GrantLease``."""

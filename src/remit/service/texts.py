@@ -18,7 +18,16 @@ from typing import Any, Final
 import msgspec
 
 from remit.core.change import changed
-from remit.core.commands import Command, CreateItem, ReviseItem, Text
+from remit.core.commands import (
+    Command,
+    CreateItem,
+    RegisterDestination,
+    RegisterPolicy,
+    RegisterValidation,
+    ReviseItem,
+    SubmitIntent,
+    Text,
+)
 from remit.core.refusals import Code, Refused
 from remit.ports import Blob
 
@@ -36,6 +45,14 @@ LARGEST: Final = 1_024 * 1_024
 
 BOUNDED: Final = ("argv", "rubric", "red_reason")
 """Fields of verification rows, which have bounds of their own (``remit.core.rows``)."""
+
+DOCUMENTED: Final[dict[type[Command], tuple[str, ...]]] = {
+    SubmitIntent: ("",),
+    RegisterValidation: ("rules",),
+    RegisterPolicy: ("policy",),
+    RegisterDestination: ("destination",),
+}
+"""Commands that carry a document as it was handed in, and the part that holds it."""
 
 SALT: Final = 16
 """Bytes of salt before a blob's own bytes."""
@@ -67,6 +84,8 @@ class Prepared:
             return self._body(command, command.body)
         if isinstance(command, ReviseItem) and command.body is not None:
             command = self._body(command, command.body)
+        for name in DOCUMENTED.get(type(command), ()):
+            command = self._document(command, name)
         for name in _text_fields(type(command)):
             text: Text = getattr(command, name)
             if len(text.inline) > INLINE or len(text.inline.encode()) > INLINE:
@@ -78,6 +97,14 @@ class Prepared:
         if len(body) <= INLINE and len(body.encode()) <= INLINE:
             return command  # type: ignore[no-any-return]  # the command that came in
         return changed(command, body="", text_ref=self._keep(body.encode()))  # type: ignore[no-any-return]  # same type
+
+    def _document(self, command: Any, name: str) -> Command:
+        """A document as it was handed in always becomes a blob; ``name`` is the part that holds it."""
+        holder = getattr(command, name) if name else command
+        if not holder.document:
+            return command  # type: ignore[no-any-return]  # the command that came in
+        kept = changed(holder, document=self._keep(holder.document.encode()))
+        return changed(command, **{name: kept}) if name else kept  # type: ignore[no-any-return]  # same type
 
     def _keep(self, data: bytes) -> str:
         ref, blob = blob_of(data)

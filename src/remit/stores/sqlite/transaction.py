@@ -45,10 +45,8 @@ _FOUND: Final = tuple(k for k in FACT_TYPES if k not in (
 _MANY_OF: Final = {"item": "items", "alias": "aliases", "triage": "triages", "lane": "lanes"}
 _ONE: Final = {kind: q(f"load_{kind}") for kind in _MANY_OF}
 _MANY: Final = {kind: q(f"load_{many}") for kind, many in _MANY_OF.items()}
-_NAMES: Final = {
-    "item": q("name_items"), "alias": q("name_aliases"), "triage": q("name_triage"),
-    "lane": q("name_lanes"),
-}  # fmt: skip
+_NAMES: Final = {"item": q("name_items"), "alias": q("name_aliases"), "triage": q("name_triage"),
+                 "lane": q("name_lanes")}  # fmt: skip
 _SQL: Final = {
     name: q(name)
     for name in (
