@@ -582,6 +582,20 @@ def test_followers_go_on_by_themselves_when_the_survivor_closes_without_its_effe
     assert folded(world.events()) == world.facts()
 
 
+def test_a_follower_that_went_on_goes_on_once(world: Effects) -> None:
+    """Its successor closing is the end of it: nothing starts over for ever."""
+    survivor = world.submit(1, deadline=world.now + MINUTE_US)
+    follower = world.submit(2, effect_id="PACKAGE-1", deadline=world.now + 2 * MINUTE_US)
+    world.pass_us(MINUTE_US)
+    world.ok("bob", c.RecheckHolds())
+    successor = world.item(follower).successor
+    assert (world.status(survivor), world.status(successor)) == ("closed", "held")
+    world.pass_us(MINUTE_US)
+    world.ok("bob", c.RecheckHolds())
+    assert world.item(successor).outcome == "expired"
+    assert len(world.items()) == 3
+
+
 def test_a_redelivered_message_of_a_follower_leads_to_its_successor(world: Effects) -> None:
     survivor = world.submit(1)
     follower = world.submit(2, effect_id="PACKAGE-1")

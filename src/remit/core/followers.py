@@ -34,7 +34,11 @@ def ended_without(draft: Draft, item: Item) -> bool:
 
 
 def followers_of(draft: Draft, survivor: Item) -> list[str]:
-    """Items that still follow this one, by number; no more than can be looked at, plus one."""
+    """Items that still follow this one, by number; no more than can be looked at, plus one.
+
+    The one whose message it carries on is not among them: it has gone on here.
+    """
+    before = intent_of(draft, survivor).follows
     key, view = ("item", survivor.id), draft.view
     there_before = key in view.facts and view.original.get(key, survivor) is not None
     names = dict.fromkeys(draft.query("followers?", survivor.id) if there_before else ())
@@ -47,7 +51,10 @@ def followers_of(draft: Draft, survivor: Item) -> list[str]:
     following = [
         f
         for f in found
-        if f is not None and f.outcome is Outcome.COALESCED and f.successor == survivor.id
+        if f is not None
+        and f.outcome is Outcome.COALESCED
+        and f.successor == survivor.id
+        and f.id != before
     ]
     return [f.id for f in sorted(following, key=lambda f: f.number)]
 

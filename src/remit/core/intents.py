@@ -290,6 +290,9 @@ def _write(draft: Draft, item: Item, found: Finding, tid: str, to: Status) -> No
     policy = in_force(draft, item)
     envelope = intent.envelope
     held, closed = to is Status.HELD, to is Status.CLOSED
+    owner = (found.owner, owner_of(intent, policy, found.owner)) if held else ("", "")
+    if closed and item.owner is not None:  # who owned the outcome (INV-5)
+        owner = (item.owner.kind, item.owner.identity)
     since = item.created_at if held else draft.now
     rank = 0 if closed else rank_of(since, item.priority, draft.policy.age_step_ms)
     event = AdmissionDecided(
@@ -298,8 +301,7 @@ def _write(draft: Draft, item: Item, found: Finding, tid: str, to: Status) -> No
         to,
         found.verdict,
         found.reason,
-        found.owner if held else "",
-        owner_of(intent, policy, found.owner) if held else "",
+        *owner,
         found.trigger,
         found.recheck_at,
         rank,

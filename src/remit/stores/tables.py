@@ -51,7 +51,7 @@ def hold_columns(hold: Hold | None) -> tuple[str | None, str | None, int | None,
 
 def follows_of(item: Item) -> str | None:
     """The item that coalesced work follows."""
-    return item.successor if item.outcome is Outcome.COALESCED else None
+    return (item.successor or None) if item.outcome is Outcome.COALESCED else None
 
 
 def item_columns(item: Item) -> tuple[Any, ...]:

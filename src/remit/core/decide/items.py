@@ -176,6 +176,13 @@ def _recheck(draft: Draft, cmd: c.Recheck) -> Refused | None:
 
 
 def _live(item: Item) -> Refused | None:
+    if item.kind is Kind.EFFECT:
+        return Refused(
+            Code.BRIEF_IS_LIVE,
+            f"cannot change the brief of {item.id}: effect work is what its message says",
+            "cancel it, and submit what is wanted instead",
+            {"item": item.id, "kind": str(item.kind)},
+        )
     if at_rest(item):
         return None
     done = item.terminal or item.status is Status.SHIPPED
@@ -260,6 +267,8 @@ def _close(draft: Draft, cmd: c.CloseItem) -> Refused | None:
 
 
 def _may_close(draft: Draft, item: Item, cmd: c.CloseItem) -> Refused | None:
+    if item.kind is Kind.EFFECT and cmd.outcome == Outcome.COALESCED:
+        return bad("outcome", cmd.outcome, "one that people give: admission coalesces effect work")
     superseded = cmd.outcome == Outcome.SUPERSEDED
     if superseded != bool(cmd.successor):
         return bad(
