@@ -33,6 +33,7 @@ class EffectRules:
         self.demand = demand
         self.validated: set[str] = set()
         self.stored: set[str] = set()
+        self.messages: set[str] = set()
         self.admits: Counter[str] = Counter()
         self.expect: tuple[str, str] = ("", "")
 
@@ -49,7 +50,7 @@ class EffectRules:
         event: Any = rec.event
         match type(event).__name__:
             case "IntentReceived":
-                self.stored.add(rec.stream)
+                self._received(rec, event)
             case "IntentValidated":
                 self.demand(rec.stream in self.stored, "INV-2-separate", rec)
                 self.demand((event.result == "PASS") == (event.faults == ()), "valid-is-valid", rec)
@@ -64,6 +65,29 @@ class EffectRules:
             effect = self._own(rec.stream)
             self.demand(effect is None or effect.state.value not in OPEN, "INV-4-open-effect", rec)
 
+    def _received(self, rec: Recorded, event: Any) -> None:
+        self.stored.add(rec.stream)
+        if event.follows:
+            mine = self._intent(event.follows).envelope
+            same = (event.envelope.deadline, event.envelope.message_id)
+            demand = (mine.deadline, mine.message_id)
+            self.demand(same == demand, "each-follower-its-own-deadline", rec)
+            return
+        name = event.envelope.message_id
+        self.demand(name not in self.messages, "one-receipt-a-message", rec)
+        self.messages.add(name)
+        stored = self.facts.get(("load", f"stored/{event.work_class}"), 0)
+        policy = self._policy(event.work_class)
+        within = not policy.storage_limit or int(str(stored)) <= policy.storage_limit
+        self.demand(within, "stored-within-limit", rec)
+
+    def _policy(self, work_class: str) -> AdmissionPolicy:
+        current = {n: f for (k, n), f in self.facts.items() if k == "current"}
+        label = current.get(f"policy/{work_class}", current.get("policy/*"))
+        policy = self.facts["policy", str(label or current["policy"])]
+        assert isinstance(policy, AdmissionPolicy)
+        return policy
+
     def _decided(self, rec: Recorded, event: Any) -> None:
         self.demand(rec.stream in self.validated, "INV-2-separate", rec)
         found = (str(event.verdict), event.reason)
@@ -76,6 +100,9 @@ class EffectRules:
             self.demand(free, "INV-14-admit", rec)
             if event.observation:
                 self.admits[event.observation] += 1
+        if event.from_ == "ready" and event.verdict == "HOLD":
+            back = event.reason == "UNMET_DEPENDENCY"
+            self.demand(back, "evidence-alone-takes-nothing-back", rec)
         if event.verdict == "HOLD":
             complete = event.owner and event.owner_id and ":" in event.trigger
             self.demand(bool(complete), "INV-3-hold", rec)
@@ -116,8 +143,7 @@ class EffectRules:
         intent = self._intent(item.id)
         envelope = intent.envelope
         current = {n: f for (k, n), f in self.facts.items() if k == "current"}
-        label = current.get(f"policy/{item.work_class}", current.get("policy/*"))
-        policy = self.facts["policy", str(label or current["policy"])]
+        policy = self._policy(item.work_class)
         seen = self.facts.get(("capacity", str(current.get(f"capacity/{item.work_class}", ""))))
         own = self._own(item.id)
         at = Evidence(
@@ -188,6 +214,8 @@ class EffectRules:
                 there = isinstance(effect, Effect) and effect.state.value == "PRESENT"
                 self.demand(not ended or there, "followers-go-on", f"{item.id} {survivor.id}")
             hold = item.hold
+            due = hold is not None and 0 < hold.at < now
+            self.demand(not due, "due-by-time", item)
             if item.kind.value == "effect" and hold is not None and hold.reason in CAPACITY:
                 verdict, _ = self._expected(item, now, None, eligible=False)
                 self.demand(verdict != "ADMIT", "held-only-for-cause", item)
