@@ -222,8 +222,9 @@ def export_lines(ledger: Ledger) -> Iterator[bytes]:
 def import_lines(url: str, lines: Iterable[bytes]) -> tuple[Ledger, Moved]:
     """Make a ledger from exported lines, with the id that they name, or go on making it.
 
-    Adopt it before work goes on in it, and stop using the one that it came from. Raises
-    ``INPUT_PROBLEM`` for lines that are not a whole, unchanged export.
+    It takes no writes until it is adopted: stop using the one that it came from, then adopt it.
+    Raises ``INPUT_PROBLEM`` for lines that are not a whole, unchanged export, and ``LEDGER_EXISTS``
+    where the URL names a ledger that is in use.
     """
     from remit.service.transfer import import_into, ledger_of
 
