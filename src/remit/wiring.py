@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from remit.ports.outside import Backlog
     from remit.service.delivery import Delivery
     from remit.service.engine import Engine
+    from remit.service.feed import Entry, Position
     from remit.service.operations import Operations
     from remit.service.transfer import Moved
     from remit.stores.sqlite.copies import Copied
@@ -159,6 +160,20 @@ class Ledger:
 
         with self.store.read() as tx, as_of(tx, at, MemoryStore) as past:
             yield past
+
+    def events(self, after: int | Position = 0) -> Iterator[Entry]:
+        """All events after a seq or a kept position, up to the newest of now; see ``service.feed``.
+
+        Each entry has the event and the position to go on from. Raises ``CURSOR_OF_ANOTHER``,
+        ``CURSOR_AHEAD`` or ``CURSOR_DIVERGED`` where this ledger is not what the position was kept
+        of: another one, or the same after it was put back.
+        """
+        from remit.service import feed
+
+        if isinstance(after, int):
+            return feed.entries(self.store, feed.position_at(self.store, after))
+        feed.demand(self.store, after)
+        return feed.entries(self.store, after)
 
     def delivery(self, actor: str, repository: Path) -> Delivery:
         """The operations that look at a git repository, for one actor."""

@@ -13,6 +13,7 @@ import typer
 from remit.core.refusals import Code
 from remit.surfaces.cli import (
     deciding,
+    following,
     ledger_commands,
     looking,
     moving,
@@ -34,6 +35,7 @@ COMMANDS: Final = (
     moving,
     operating,
     ledger_commands,
+    following,
 )
 """Modules whose import declares commands."""
 
