@@ -3,7 +3,8 @@
 Events come in pages, each read in a short snapshot of its own, and each event brings the position after
 it: ledger, seq, digest and epoch. Whoever keeps the position of the last event that was dealt with
 goes on there later. Every page looks first whether the event at its position is still the one that
-was seen, so a ledger that was put back, cut or forked meanwhile is refused, never spliced on. One
+was seen, so a ledger that was put back, cut or forked meanwhile is refused, never spliced on. (That
+all before it is unchanged too, a noted root tells, not one event's digest.) One
 writer numbers events and a commit is seen whole, so there are no gaps to wait for; one that is there
 all the same is damage.
 
