@@ -257,6 +257,17 @@ def import_lines(url: str, lines: Iterable[bytes]) -> tuple[Ledger, Moved]:
         raise
 
 
+def held_lines(lines: Iterable[bytes]) -> Ledger:
+    """A ledger in memory of exported lines, to look at. Raises as ``import_lines`` does."""
+    from remit.service.transfer import import_into, ledger_of
+    from remit.stores.memory import MemoryStore
+
+    first, rest = ledger_of(lines)
+    store = MemoryStore(first)
+    import_into(store, rest)
+    return Ledger(store)
+
+
 def backup(ledger: Ledger, target: Path) -> Copied:
     """Copy an open ledger into a new file while it is in use; see ``stores.sqlite.copies``."""
     from remit.stores.sqlite.copies import backup as copy

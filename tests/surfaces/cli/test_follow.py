@@ -128,7 +128,7 @@ def test_killed_at_any_moment_and_resumed_nothing_is_missed(url: str, tmp_path: 
             begins.append(json.loads(cursor.read_bytes())["seq"] if n else 0)
             follower = following(url, out, "--cursor", str(cursor))
             with ended(follower):
-                until(lambda out=out: complete(out))  # type: ignore[misc]  # bound now
+                until(lambda out=out: complete(out))
                 time.sleep(chance.uniform(0, 0.2))
                 follower.send_signal(signal.SIGKILL)
             runs.append(complete(out))

@@ -19,6 +19,7 @@ from remit.surfaces.cli import (
     moving,
     operating,
     planning,
+    proving,
     starting,
     working,
 )
@@ -36,6 +37,7 @@ COMMANDS: Final = (
     operating,
     ledger_commands,
     following,
+    proving,
 )
 """Modules whose import declares commands."""
 
