@@ -75,8 +75,9 @@ def test_an_impossible_history_is_exit_7(cli: Cli) -> None:
     with ExitStack() as stack:
         for patch in mutant.patches:
             stack.enter_context(planted(*patch))
-        for item in ("W-1", "W-2"):
-            cli.json("lease", item)
+        fence = cli.json("lease", "W-1")["lease"]["fence"]
+        cli.json("release", "W-1", "--fence", str(fence))
+        assert cli.json("lease", "W-2")["lease"]["fence"] == fence
     data = cli.json("prove", "history", status=7)
     assert data["problems"]
     assert "impossible" in cli.text("prove", "history", status=7)
