@@ -172,23 +172,30 @@ def test_a_store_that_is_away_is_opened_again(store: Store) -> None:
     assert waits == [0.02, 0.04, 0.08, 0.16, 0.32]
 
 
-def test_it_comes_back_to_a_ledger_that_is_another_one(store: Store, lines: list[bytes]) -> None:
-    away = [True]
+@pytest.mark.parametrize(
+    ("name", "seq", "code"),
+    [("world", 9, Code.CURSOR_AHEAD), ("world", 1, Code.CURSOR_DIVERGED),
+     ("other", 0, Code.CURSOR_OF_ANOTHER), ("other", 1, Code.CURSOR_OF_ANOTHER)],
+)  # fmt: skip
+def test_it_comes_back_to_a_ledger_that_is_another_one(name: str, seq: int, code: Code) -> None:
+    class Gone:
+        ledger_id, url = "world", "gone"
 
-    class Leaving(MemoryStore):
-        def read(self):  # type: ignore[no-untyped-def]  # as the store's own
-            if away[0]:
-                raise StoreUnavailable("gone")
-            return super().read()
+        def read(self) -> None:
+            raise StoreUnavailable("gone")
 
-    cut = MemoryStore("world", readings=Hands())
-    people = Operations(cut, Caller(HUMAN))
-    assert isinstance(people.run(c.CreateLedger("world", HUMAN)), Done)
+    there = MemoryStore(name, readings=Hands())
+    people = Operations(there, Caller(HUMAN))
+    assert isinstance(people.run(c.CreateLedger(name, HUMAN)), Done)
+    after = feed.Position("world", seq, "0" * 64 if seq else "", 0)
     pages = feed.follow(
-        Leaving("world"), feed.newest(store), wait=lambda _: None, again=lambda: cut,
+        Gone(),  # type: ignore[arg-type]  # it is never there to be used
+        after,
+        wait=lambda _: None,
+        again=lambda: there,
         told=lambda _: None,
-    )  # fmt: skip
-    refused(Code.CURSOR_AHEAD, lambda: next(pages))
+    )
+    refused(code, lambda: next(pages))
 
 
 def test_where_nothing_happens_it_looks_ever_less_often(store: Store) -> None:

@@ -235,7 +235,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; 0 where everything held, 7 where something is broken."""
+    """Run one command; 0 where all held, 6 where a property broke, 7 for an impossible history."""
     chosen = _parser().parse_args(arguments)
 
     def say(line: str) -> None:
@@ -243,7 +243,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
 
     if chosen.command == "replay":
-        return 7 if replay(json.loads(chosen.file.read_text()), say) else 0
+        return 6 if replay(json.loads(chosen.file.read_text()), say) else 0
     if chosen.command == "history":
         data = run_history(chosen.ledger)
         say(json.dumps(data, indent=1))
@@ -260,7 +260,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if data["counterexamples"] and chosen.trace:
         chosen.trace.write_text(json.dumps(data["counterexamples"][0], indent=1))
         say(f"run it again: python -m remit.proofs replay {chosen.trace}")
-    return 0 if data["ok"] else 7
+    return 0 if data["ok"] else 6
 
 
 def _tell(data: dict[str, Any], say: Say, *, as_json: bool) -> None:

@@ -287,7 +287,8 @@ def test_a_limit_ends_it_and_the_cursor_stands_behind_what_was_printed(cli: Cli)
     kept = str(cli.cwd / "kept")
     seqs = ""
     for _ in range(3):
-        seqs += cli.text("ledger", "follow", "--limit", "2", "--quiet", "--cursor", kept)
+        follow = ("ledger", "follow", "--no-wait", "--limit", "2", "--quiet")
+        seqs += cli.text(*follow, "--cursor", kept)
     assert seqs.split() == ["1", "2", "3", "4", "5", "6"]
 
 
