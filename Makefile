@@ -51,7 +51,7 @@ bench: $(STAMP)  ## Measure this machine
 	@$(BIN)/remit bench $(ARGS)
 
 prove: $(STAMP)  ## Explore small worlds, plant faults (minutes)
-	$(BIN)/python -m remit.proofs model --mutants $(ARGS)
+	@$(BIN)/remit prove model --mutants $(ARGS)
 
 torture: $(STAMP)  ## Run the long forms of the tests (minutes)
 	@echo 'torture: tests marked "torture", one at a time'

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from remit.ports.outside import Backlog
     from remit.service.delivery import Delivery
     from remit.service.engine import Engine
+    from remit.service.feed import Entry, Position
     from remit.service.operations import Operations
     from remit.service.transfer import Moved
     from remit.stores.sqlite.copies import Copied
@@ -160,6 +161,20 @@ class Ledger:
         with self.store.read() as tx, as_of(tx, at, MemoryStore) as past:
             yield past
 
+    def events(self, after: int | Position = 0) -> Iterator[Entry]:
+        """All events after a seq or a kept position, up to the newest of now; see ``service.feed``.
+
+        Each entry has the event and the position to go on from. Raises ``CURSOR_OF_ANOTHER``,
+        ``CURSOR_AHEAD`` or ``CURSOR_DIVERGED`` where this ledger is not what the position was kept
+        of: another one, or the same after it was put back.
+        """
+        from remit.service import feed
+
+        if isinstance(after, int):
+            return feed.entries(self.store, feed.position_at(self.store, after))
+        feed.demand(self.store, after)
+        return feed.entries(self.store, after)
+
     def delivery(self, actor: str, repository: Path) -> Delivery:
         """The operations that look at a git repository, for one actor."""
         from remit.repository.repository import GitRepository
@@ -222,8 +237,9 @@ def export_lines(ledger: Ledger) -> Iterator[bytes]:
 def import_lines(url: str, lines: Iterable[bytes]) -> tuple[Ledger, Moved]:
     """Make a ledger from exported lines, with the id that they name, or go on making it.
 
-    Adopt it before work goes on in it, and stop using the one that it came from. Raises
-    ``INPUT_PROBLEM`` for lines that are not a whole, unchanged export.
+    It takes no writes until it is adopted: stop using the one that it came from, then adopt it.
+    Raises ``INPUT_PROBLEM`` for lines that are not a whole, unchanged export, and ``LEDGER_EXISTS``
+    where the URL names a ledger that is in use.
     """
     from remit.service.transfer import import_into, ledger_of
 
@@ -239,6 +255,17 @@ def import_lines(url: str, lines: Iterable[bytes]) -> tuple[Ledger, Moved]:
     except BaseException:
         store.close()
         raise
+
+
+def held_lines(lines: Iterable[bytes]) -> Ledger:
+    """A ledger in memory of exported lines, to look at. Raises as ``import_lines`` does."""
+    from remit.service.transfer import import_into, ledger_of
+    from remit.stores.memory import MemoryStore
+
+    first, rest = ledger_of(lines)
+    store = MemoryStore(first)
+    import_into(store, rest)
+    return Ledger(store)
 
 
 def backup(ledger: Ledger, target: Path) -> Copied:

@@ -298,13 +298,15 @@ class Store(Protocol):
         ...
 
     def write(
-        self, *, urgent: bool = False, adopting: bool = False
+        self, *, urgent: bool = False, adopting: bool = False, importing: bool = False
     ) -> AbstractContextManager[WriteTx]:
         """The writer; ``urgent`` goes first (kill switch and renewals).
 
         A ledger that was restored, copied or put back takes no writes until it is adopted
         (``LEDGER_NOT_ADOPTED``); an ``adopting`` transaction is let through, and must append an
-        ``EpochAdopted`` whose epoch is above ``epoch_known()`` (``EPOCH_TOO_LOW``).
+        ``EpochAdopted`` whose epoch is above ``epoch_known()`` (``EPOCH_TOO_LOW``). An ``importing``
+        transaction takes events of another ledger's past, and leaves a copy that has to be adopted,
+        whatever they adopted; a ledger that is in use already takes none (``LEDGER_EXISTS``).
 
         Raises ``StoreUnavailable`` when it cannot start or surely did nothing, ``OutcomeUnknown``
         when the commit's outcome cannot be known.

@@ -8,7 +8,8 @@ are folded with the very ``evolve`` that made them, and the root at the end must
 noted: a ledger that was cut, changed or reordered on the way is refused.
 
 An import goes on where an interrupted one ended, since what is there must be the beginning of what
-comes. The ledger that it makes is a copy: adopt it before work goes on, and stop using the other one.
+comes. The ledger that it makes is a copy: from its first line on it takes no other writes until it is
+adopted, because the one that it came from may still be in use. A ledger that is in use takes no import.
 """
 
 from __future__ import annotations
@@ -127,8 +128,9 @@ def ledger_of(lines: Iterable[bytes]) -> tuple[str, Iterable[bytes]]:
 def import_into(store: Store, lines: Iterable[bytes]) -> Moved:
     """Write exported lines into an empty ledger of the same id, or go on with it.
 
-    Raises ``INPUT_PROBLEM`` with the line's number for lines that are not an export, that do not give
-    the digests or the root that they name, or that do not begin with what the ledger holds.
+    What was made has to be adopted. Raises ``LEDGER_EXISTS`` for a ledger that is in use, and
+    ``INPUT_PROBLEM`` with the line's number for lines that are not an export, that do not give the
+    digests or the root that they name, or that do not begin with what the ledger holds.
     """
     incoming = _Incoming(store)
     number = 0
@@ -181,7 +183,7 @@ class _Incoming:
         wanted = {"format": FORMAT, "version": VERSION, "ledger_id": self.store.ledger_id}
         if line != wanted:
             raise _problem(number, str(line), f"{wanted}; make the new ledger with the same id")
-        with self.store.read() as tx:
+        with self.store.write(importing=True) as tx:  # it is a copy before it holds anything
             self.held = tx.head().seq
         self.begun = True
 
@@ -205,7 +207,7 @@ class _Incoming:
         fresh = recorded[len(known) :]
         for event in recorded[: len(known)]:
             self._evolve(event)
-        with self.store.write() as tx:
+        with self.store.write(importing=True) as tx:
             if self.blobs:
                 tx.put_blobs(self.blobs)
             if self.erased:

@@ -1,6 +1,6 @@
 """What a store says to a caller that broke its rules: one wording for every store.
 
-All but the last are bugs, never a user's fault: a decision was made on facts that are not the stored ones, or
+All but the last two are bugs, never a user's fault: a decision was made on facts that are not the stored ones, or
 events do not continue the head. The transaction is rolled back.
 """
 
@@ -65,4 +65,15 @@ def epoch_too_low(ledger_id: str, found: int, known: int) -> RemitError:
         f"give --epoch-above {known}, or a higher one that you know of",
         {"epoch": found, "known": known},
         code=Code.EPOCH_TOO_LOW,
+    )
+
+
+def in_use(url: str, held: int) -> RemitError:
+    """An import into a ledger that people work in; no bug, but a rule."""
+    return RemitError(
+        f"cannot import into {url}: it holds {held} events and is in use, expected an empty ledger"
+        " or a copy that nobody adopted",
+        "name a free place; what is in use takes no events from elsewhere",
+        {"url": url, "events": held},
+        code=Code.LEDGER_EXISTS,
     )

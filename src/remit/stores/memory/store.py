@@ -14,7 +14,8 @@ from contextlib import contextmanager
 from typing import Final
 
 from remit.core.facts import FACT_TYPES, Fact, Key
-from remit.ports import Codec, Difference, Head, ReadTx, StoreUnavailable
+from remit.core.refusals import Code
+from remit.ports import Codec, Difference, Head, ReadTx, RemitError, StoreUnavailable
 from remit.stores import codec, misuse
 from remit.stores.clock import Anchor, Clock, Machine, Readings, first_anchor
 from remit.stores.memory.state import State
@@ -46,6 +47,7 @@ class MemoryStore:
         self._writer = threading.Lock()
         self._writing: MemoryWrite | None = None
         self._wait_s = wait_ms / 1000
+        self._copied = False
         self._closed = False
 
     @contextmanager
@@ -69,8 +71,10 @@ class MemoryStore:
                     del self._readers[mark]
 
     @contextmanager
-    def write(self, *, urgent: bool = False, adopting: bool = False) -> Iterator[MemoryWrite]:
-        """The writer's transaction; here all wait alike, and nothing is ever to be adopted."""
+    def write(
+        self, *, urgent: bool = False, adopting: bool = False, importing: bool = False
+    ) -> Iterator[MemoryWrite]:
+        """The writer's transaction; here all wait alike, and only an import makes a copy."""
         self._demand_open("write")
         if not self._writer.acquire(timeout=self._wait_s):
             raise StoreUnavailable(
@@ -79,6 +83,7 @@ class MemoryStore:
                 {"urgent": urgent, "adopting": adopting},
             )
         try:
+            self._demand_adopted(adopting=adopting, importing=importing)
             with self._mutex:
                 if id(self._state) in self._readers:
                     self._state = self._state.copy()
@@ -87,6 +92,8 @@ class MemoryStore:
                 self._writing = tx
             try:
                 yield tx
+                if tx.undo and not tx.adopted:
+                    self._demand_adopted(adopting=False, importing=importing)
             except BaseException:
                 with self._mutex:
                     for undo in reversed(tx.undo):
@@ -98,6 +105,7 @@ class MemoryStore:
                     offset_us, now = tx.offset_us(), tx.now()
                     self._anchor = Anchor(moment.boot_id, moment.boot_us, now, offset_us)
                 self._writing = None
+                self._copied = importing or (self._copied and not tx.adopted)
         finally:
             self._writer.release()
 
@@ -130,6 +138,17 @@ class MemoryStore:
     def close(self) -> None:
         """Refuse further use; safe to call twice."""
         self._closed = True
+
+    def _demand_adopted(self, *, adopting: bool, importing: bool) -> None:
+        held = self._state.head.seq
+        if importing and held and not self._copied:
+            raise misuse.in_use(self.url, held)
+        if self._copied and not (adopting or importing):
+            raise RemitError(
+                f"cannot write {self.ledger_id}: it was copied, expected a ledger that was adopted",
+                "make sure that no other copy is in use, then run 'remit ledger adopt'",
+                code=Code.LEDGER_NOT_ADOPTED,
+            )
 
     def _demand_open(self, operation: str) -> None:
         if self._closed:

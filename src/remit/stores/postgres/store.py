@@ -102,7 +102,9 @@ class PostgresStore:
             self._leave(connection)
 
     @contextmanager
-    def write(self, *, urgent: bool = False, adopting: bool = False) -> Iterator[PostgresWrite]:
+    def write(
+        self, *, urgent: bool = False, adopting: bool = False, importing: bool = False
+    ) -> Iterator[PostgresWrite]:
         """The writer's transaction; commits when left without an exception."""
         self._demand_usable("write")
         self._step("begin")
@@ -110,7 +112,10 @@ class PostgresStore:
         try:
             try:
                 tx = PostgresWrite(connection, row, self._clock, self._place, self._step)
-                self._demand_adopted(tx, adopting=adopting)
+                if importing:
+                    tx.import_into(self.url)
+                else:
+                    self._demand_adopted(tx, adopting=adopting)
                 self._step("begun")
                 yield tx
                 dirty = tx.finish()

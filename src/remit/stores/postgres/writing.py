@@ -54,8 +54,16 @@ class PostgresWrite(PostgresRead):
         self._epoch_known = self.epoch
         self._dirty = False
         self._jumped = False
+        self._importing = False
         self._versions: dict[str, int] = {}
         self.adopted: int | None = None
+
+    def import_into(self, url: str) -> None:
+        """Take another ledger's past: an epoch in it is its own, and this is a copy to be adopted."""
+        required = self.adoption_required or self.place != self._here
+        if self._head.seq and not required:
+            raise misuse.in_use(url, self._head.seq)
+        self._importing = self._dirty = True
 
     def clock_jump(self) -> ClockJump | None:
         """What a ``ClockJumped`` event has to record now."""
@@ -127,8 +135,9 @@ class PostgresWrite(PostgresRead):
         ledger_us = max(self.now(), anchor.ledger_us)
         offset_us = moment.wall_us - ledger_us if self._jumped else anchor.offset_us
         epoch = self.epoch if self.adopted is None else self.adopted
-        required = self.adoption_required and self.adopted is None
-        place = self.place if self.adopted is None else self._here
+        adopted = self.adopted is not None and not self._importing
+        required = self._importing or (self.adoption_required and not adopted)
+        place = self._here if adopted else self.place
         cursor = self._connection.execute(
             _SQL["keep_clock"],
             (

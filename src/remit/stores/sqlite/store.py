@@ -99,7 +99,9 @@ class SqliteStore:
                 self._idle.append(connection)
 
     @contextmanager
-    def write(self, *, urgent: bool = False, adopting: bool = False) -> Iterator[SqliteWrite]:
+    def write(
+        self, *, urgent: bool = False, adopting: bool = False, importing: bool = False
+    ) -> Iterator[SqliteWrite]:
         """The writer's transaction; commits when left without an exception."""
         self._demand_usable("write")
         with self._lock.held(urgent=urgent) as lock:
@@ -110,7 +112,10 @@ class SqliteStore:
                 noted = self._noted_epoch()
                 tx = SqliteWrite(connection, self.ledger_id, self._clock, noted, self._step)
                 newest = place.noted_head(lock, self.ledger_id)
-                self._demand_adopted(tx, newest, noted, adopting=adopting)
+                if importing:
+                    tx.import_into(self.url)
+                else:
+                    self._demand_adopted(tx, newest, noted, adopting=adopting)
                 self._step("begun")
                 yield tx
                 dirty = tx.finish()

@@ -291,8 +291,16 @@ class SqliteWrite(SqliteRead):
         self._epoch_known = max(epoch_known, self.epoch)
         self._dirty = False
         self._jumped = False
+        self._importing = False
         self.erased = False
         self.adopted: int | None = None
+
+    def import_into(self, url: str) -> None:
+        """Take another ledger's past: an epoch in it is its own, and this is a copy to be adopted."""
+        if self._head.seq and not self.adoption_required:
+            raise misuse.in_use(url, self._head.seq)
+        self._importing = self._dirty = True
+        self._epoch_known = self.epoch
 
     def clock_jump(self) -> ClockJump | None:
         """What a ``ClockJumped`` event has to record now."""
@@ -358,7 +366,7 @@ class SqliteWrite(SqliteRead):
         ledger_us = max(self.now(), anchor.ledger_us)
         offset_us = moment.wall_us - ledger_us if self._jumped else anchor.offset_us
         epoch = self.epoch if self.adopted is None else self.adopted
-        required = self.adoption_required and self.adopted is None
+        required = self._importing or (self.adoption_required and self.adopted is None)
         before = self._connection.total_changes()
         self._run(
             _SQL["keep_clock"],

@@ -53,16 +53,20 @@ def stop(code: Code, message: str, hint: str = "", **details: Any) -> Stop:
     return Stop(Refused(code, message, hint, details))
 
 
-def print_data(data: Mapping[str, Any]) -> None:
-    """Write the envelope of an answer to standard output."""
+def envelope(data: Mapping[str, Any]) -> bytes:
+    """An answer in its envelope, as one line."""
     import msgspec
 
-    envelope = {"schema_version": SCHEMA_VERSION, "data": data}
+    whole = {"schema_version": SCHEMA_VERSION, "data": data}
     try:
-        encoded = msgspec.json.encode(envelope)
+        return msgspec.json.encode(whole) + b"\n"
     except UnicodeEncodeError:
-        encoded = msgspec.json.encode(_sound(envelope))
-    write_out(encoded + b"\n")
+        return msgspec.json.encode(_sound(whole)) + b"\n"
+
+
+def print_data(data: Mapping[str, Any]) -> None:
+    """Write the envelope of an answer to standard output."""
+    write_out(envelope(data))
 
 
 def print_error(refused: Refused, *, json: bool) -> int:
@@ -76,8 +80,8 @@ def print_error(refused: Refused, *, json: bool) -> int:
             "hint": refused.hint,
             "details": dict(refused.details),
         }
-        envelope = {"schema_version": SCHEMA_VERSION, "error": error}
-        line = msgspec.json.encode(_sound(envelope)).decode()
+        whole = {"schema_version": SCHEMA_VERSION, "error": error}
+        line = msgspec.json.encode(_sound(whole)).decode()
     else:
         hint = f"; {refused.hint}" if refused.hint else ""
         line = visible(f"error[{refused.code.value}]: {refused.message}{hint}", LONGEST_LINE)

@@ -13,11 +13,13 @@ import typer
 from remit.core.refusals import Code
 from remit.surfaces.cli import (
     deciding,
+    following,
     ledger_commands,
     looking,
     moving,
     operating,
     planning,
+    proving,
     starting,
     working,
 )
@@ -34,6 +36,8 @@ COMMANDS: Final = (
     moving,
     operating,
     ledger_commands,
+    following,
+    proving,
 )
 """Modules whose import declares commands."""
 

@@ -1,8 +1,8 @@
 """Moving a ledger: export all of it as lines, and make another ledger of them, on any store.
 
 Events and root are the same on both sides; the import compares them and refuses a file that was
-changed or cut. Two ledgers with one identity must never both be worked on, so the new one is to be
-adopted, and the old one left alone.
+changed or cut. Two ledgers with one identity must never both be worked on, so the new one takes no
+writes until somebody adopts it, having seen that the old one is left alone.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def export(
 def _imported(screen: Screen, data: Any) -> None:
     screen.line(f"{data['ledger']}: {data['events']} events of {data['ledger_id']}")
     screen.line(f"root {data['root']}")
-    screen.line("leave the ledger that it came from alone, then")
+    screen.line("it takes no writes yet: leave the ledger that it came from alone, then")
     screen.line(f"remit ledger adopt --ledger {data['ledger']} --reason WHY")
 
 
@@ -85,7 +85,8 @@ def take(
 ) -> Answer:
     """Make a ledger of an export, with the same events and the same root, on any store.
 
-    Running it again goes on where it stopped.
+    Running it again goes on where it stopped. The new ledger takes no writes until it is adopted,
+    and one that is in use takes no import.
     """
     from remit.wiring import import_lines
 

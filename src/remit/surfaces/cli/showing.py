@@ -113,7 +113,7 @@ def item(screen: Screen, data: Data) -> None:
         screen.block(data["body"])
     _parts(screen, data)
     screen.line()
-    rows = [(e["seq"], e["at"], e["actor"], e["type"], _note(e)) for e in data["history"]]
+    rows = [(e["seq"], e["at"], e["actor"], e["type"], note(e)) for e in data["history"]]
     screen.table(("SEQ", "AT", "ACTOR", "EVENT", ""), rows)
 
 
@@ -149,7 +149,8 @@ def asked(row: Data) -> str:
     return " ".join(argv) or str(row["rubric"])
 
 
-def _note(event: Data) -> str:
+def note(event: Data) -> str:
+    """What an event says in a few words: the move that it made, and its reason or text."""
     payload = event["payload"]
     moved = f"{payload['from']} -> {payload['to']}" if payload.get("to") else ""
     said = payload.get("reason") or payload.get("text") or payload.get("reason_code") or ""
