@@ -14,8 +14,7 @@ from remit.core.change import changed
 from remit.core.facts import Lane, Lease, Policy
 from remit.core.lanes import STRIDE, merge, rank_of
 from remit.core.refusals import Code
-from remit.ports import Change
-from remit.service.engine import Done, Engine
+from remit.service.engine import Done
 
 STEP = 20 * SECOND
 
@@ -215,17 +214,9 @@ def test_a_batch_over_more_lanes_than_a_window_gives_each_its_turn() -> None:
 
 
 def _weigh(world: World, weights: dict[str, int]) -> None:
-    """Give lanes other weights; no command does so yet."""
-    with world.store.write() as tx:
-        keys = {t: ("lane", f"delivery|{t}") for t in weights}
-        facts = tx.load(keys.values())
-        changes = []
-        for tenant, key in keys.items():
-            lane = facts[key]
-            assert isinstance(lane, Lane)
-            changes.append(Change(key, lane, changed(lane, weight=weights[tenant])))
-        tx.write(changes)
-    world.engine = Engine(world.store)  # one that remembers nothing from before
+    """Give lanes other weights."""
+    for tenant, weight in weights.items():
+        world.ok(HUMAN, c.SetLimit(f"lane/delivery|{tenant}", weight=weight))
 
 
 def test_lanes_take_turns_by_their_weights() -> None:
@@ -259,7 +250,7 @@ def test_a_lane_that_was_empty_saves_no_turns_up() -> None:
 def test_the_listing_of_lease_order_is_the_order_of_leases() -> None:
     lanes = [Lane(f"c|{t}", w, 0, 5, 0) for t, w in (("a", 1), ("b", 3))]  # type: ignore[arg-type]  # a lane's id
     heads = {"c|a": [f"a{n}" for n in range(5)], "c|b": [f"b{n}" for n in range(5)]}
-    order = merge(heads, lanes, 8)
+    order = merge(heads, lanes, 8, working={"c": 4})
     assert Counter(name[0] for name in order) == {"a": 3, "b": 5}
     assert order[:2] == ["a0", "b0"]
     assert STRIDE // 3 * 3 <= STRIDE

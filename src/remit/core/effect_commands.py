@@ -9,7 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from remit.core.asking import NO_TEXT, Command, Text
-from remit.core.effect_facts import AdmissionPolicy, Capacity, Destination, Envelope, Fault, Validation
+from remit.core.effect_facts import (
+    AdmissionPolicy,
+    Capacity,
+    Destination,
+    Envelope,
+    Fault,
+    Validation,
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -105,6 +105,7 @@ class Loader:
             fact = facts[key]
             if isinstance(fact, Item):
                 more[("lane", fact.lane)] = None
+                more[("active", fact.work_class)] = None
                 more[("load", f"class/{fact.work_class}")] = None
                 more[("load", f"tenant/{fact.tenant}")] = None
                 if fact.lease is not None:
@@ -162,6 +163,7 @@ class Loader:
         for lane in lanes:
             work_class, _, tenant = lane.partition("|")
             plain[("lane", lane)] = None
+            plain[("active", work_class)] = None
             plain[("load", f"class/{work_class}")] = None
             plain[("load", f"tenant/{tenant}")] = None
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from remit.core.commands import Ask, Command, CreateLedger
-from remit.core.decide import delivery, imports, items, leases, ledger, records
+from remit.core.decide import delivery, imports, items, leases, ledger, limits, records
 from remit.core.events import Recorded
 from remit.core.facts import Actor, Fact, Key
 from remit.core.refusals import Code, Refused
@@ -49,6 +49,7 @@ _HANDLERS: Final[dict[type[Command], Handler]] = {
     **delivery.HANDLERS,
     **records.HANDLERS,
     **imports.HANDLERS,
+    **limits.HANDLERS,
 }
 
 

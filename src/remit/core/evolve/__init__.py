@@ -12,13 +12,13 @@ is not there) raises ``FoldError``: the ledger holds something that no decision 
 from __future__ import annotations
 
 from remit.core.events import Recorded
-from remit.core.evolve import entities, items
+from remit.core.evolve import entities, items, limits
 from remit.core.evolve.moves import Get, Out
 from remit.core.fold import FoldError
 
 __all__ = ["FoldError", "Get", "Out", "evolve"]
 
-_HANDLERS = {**entities.HANDLERS, **items.HANDLERS}
+_HANDLERS = {**entities.HANDLERS, **items.HANDLERS, **limits.HANDLERS}
 
 
 def evolve(get: Get, recorded: Recorded) -> Out:

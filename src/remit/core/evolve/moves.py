@@ -13,7 +13,8 @@ from typing import Any
 from remit.core.events import Recorded
 from remit.core.facts import Fact, Item, Key, Lane, lane_of
 from remit.core.fold import FoldError
-from remit.core.lanes import STRIDE
+from remit.core.lanes import stride
+from remit.core.limit_facts import Limit
 from remit.core.status import Status, permitted
 
 Get = Callable[[str, str], Fact | None]
@@ -57,10 +58,10 @@ def first(get: Get, rec: Recorded, kind: str) -> None:
 
 
 def lane_fact(get: Get, out: Out, work_class: str, tenant: str) -> Lane:
-    """The lane, made on first use with weight 1."""
+    """The lane, made on first use with the weight that was set for it, or 1."""
     lane_id = lane_of(work_class, tenant)
     lane: Lane | None = read(get, out, "lane", lane_id)
-    return lane if lane is not None else Lane(lane_id, 1, 0, 0, 0)
+    return lane if lane is not None else Lane(lane_id, _weight(get, f"lane/{lane_id}"), 0, 0, 0)
 
 
 def check_move(rec: Recorded, item: Item, tid: str, source: str, target: str) -> Status:
@@ -87,12 +88,28 @@ def account(get: Get, out: Out, item: Item, to: Status) -> None:
     passed = lane.passed
     if ready > 0 and lane.ready == 0:
         passed = max(passed, read(get, out, "counter", "vtime") or 0)
+        add(get, out, "active", item.work_class, lane.weight)
     if leased > 0:
         out["counter", "vtime"] = max(passed, read(get, out, "counter", "vtime") or 0)
-        passed += STRIDE // lane.weight
+        active = read(get, out, "active", item.work_class) or 0
+        passed += stride(class_weight(get, item.work_class), lane.weight, active)
+    if ready < 0 and lane.ready == 1:
+        add(get, out, "active", item.work_class, -lane.weight)
     out["lane", lane.id] = Lane(
         lane.id, lane.weight, passed, lane.ready + ready, lane.leased + leased
     )
+
+
+def class_weight(get: Get, work_class: str) -> int:
+    """The share of a class among classes; 1 where nobody set one."""
+    return _weight(get, f"class/{work_class}")
+
+
+def _weight(get: Get, scope: str) -> int:
+    if not get("counter", "limits"):
+        return 1
+    found = get("limit", scope)
+    return found.weight if isinstance(found, Limit) else 1
 
 
 def load(get: Get, out: Out, item: Item, actor: str, by: int) -> None:

@@ -12,7 +12,8 @@ from typing import Any, Final
 
 from remit.core.facts import COUNTS, Goal, Item, Lane, Requirement, Row, Triage
 from remit.core.ids import is_item_id
-from remit.core.lanes import in_turn, merge
+from remit.core.lanes import class_of, in_turn, merge
+from remit.core.limit_facts import Limit
 from remit.core.refusals import Code, Refused
 from remit.core.status import Status
 from remit.ports import ItemQuery, ReadTx
@@ -159,12 +160,22 @@ def ready(tx: ReadTx, limit: int) -> dict[str, Any]:
     wanted = limit or max(number, 1)
     lanes = _lanes(tx, min(wanted, LANES) if limit else wanted)
     heads = {str(lane.id): tx.ready(lane.id, None, wanted) for lane in lanes}
-    ids = merge(heads, lanes, wanted)
+    ids = merge(heads, lanes, wanted, *_shares(tx, lanes))
     return {
         "items": summaries(tx, load_items(tx, ids)),
         "total": number,
         "truncated": number > len(ids),
     }
+
+
+def _shares(tx: ReadTx, lanes: list[Lane]) -> tuple[dict[str, int], dict[str, int]]:
+    """Weights of the classes of these lanes, and the sum of their lanes' that have work."""
+    classes = dict.fromkeys(class_of(lane.id) for lane in lanes)
+    facts = tx.load([k for c in classes for k in (("limit", f"class/{c}"), ("active", c))])
+    limits = {c: facts["limit", f"class/{c}"] for c in classes}
+    weights = {c: x.weight for c, x in limits.items() if isinstance(x, Limit)}
+    active = {c: facts["active", c] for c in classes}
+    return weights, {c: n for c, n in active.items() if isinstance(n, int)}
 
 
 def _lanes(tx: ReadTx, limit: int) -> list[Lane]:
