@@ -343,7 +343,7 @@ class Watch:
         working = {(item.work_class, item.lane) for item in items if item.status.value == "ready"}
         active: Counter[str] = Counter()
         for work_class, lane in working:
-            fact = self.facts["lane", lane]
+            fact = self.facts.get(("lane", lane))
             active[work_class] += fact.weight if isinstance(fact, Lane) else 0
         for (kind, name), fact in self.facts.items():
             if kind == "active":
