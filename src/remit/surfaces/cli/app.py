@@ -14,6 +14,7 @@ from remit.core.refusals import Code
 from remit.surfaces.cli import (
     deciding,
     ledger_commands,
+    limiting,
     looking,
     moving,
     operating,
@@ -33,6 +34,7 @@ COMMANDS: Final = (
     looking,
     moving,
     operating,
+    limiting,
     ledger_commands,
 )
 """Modules whose import declares commands."""
