@@ -12,7 +12,7 @@ from tests.core.world import AGENTS, COMMAND, HUMAN, SECOND, World
 from remit.core import commands as c
 from remit.core.change import changed
 from remit.core.facts import Lane, Lease, Policy
-from remit.core.lanes import STRIDE, merge, rank_of
+from remit.core.lanes import STRIDE, Turns, merge, rank_of
 from remit.core.refusals import Code
 from remit.service.engine import Done
 
@@ -250,7 +250,7 @@ def test_a_lane_that_was_empty_saves_no_turns_up() -> None:
 def test_the_listing_of_lease_order_is_the_order_of_leases() -> None:
     lanes = [Lane(f"c|{t}", w, 0, 5, 0) for t, w in (("a", 1), ("b", 3))]  # type: ignore[arg-type]  # a lane's id
     heads = {"c|a": [f"a{n}" for n in range(5)], "c|b": [f"b{n}" for n in range(5)]}
-    order = merge(heads, lanes, 8, working={"c": 4})
+    order = merge(heads, lanes, 8, {"c": Turns(active=4)})
     assert Counter(name[0] for name in order) == {"a": 3, "b": 5}
     assert order[:2] == ["a0", "b0"]
     assert STRIDE // 3 * 3 <= STRIDE

@@ -325,8 +325,8 @@ def lane_of(work_class: str, tenant: str) -> LaneId:
 class Lane:
     """One queue of one class and tenant: its stride pass, its weight and its live figures.
 
-    ``weight`` is its share of its class; ``("active", CLASS)`` is the sum of weights of the lanes of a
-    class that have something ready.
+    ``weight`` is its share of its class. ``("active", CLASS)`` is the sum of weights of the lanes of a
+    class that have something ready, ``("turn", CLASS)`` how far the class is; see ``core.lanes``.
     """
 
     id: LaneId
@@ -435,5 +435,6 @@ FACT_TYPES: Final[dict[str, type]] = {
     "rate": Rate,
     "charge": int,
     "active": int,
+    "turn": int,
 }
 """Which type a kind of fact has; stores decode by it."""

@@ -37,6 +37,7 @@ SHARED: Final = frozenset(
         "rule",
         "goal",
         "active",
+        "turn",
         "limit",
         "spend",
         "rate",

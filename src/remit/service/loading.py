@@ -106,6 +106,7 @@ class Loader:
             if isinstance(fact, Item):
                 more[("lane", fact.lane)] = None
                 more[("active", fact.work_class)] = None
+                more[("turn", fact.work_class)] = None
                 more[("load", f"class/{fact.work_class}")] = None
                 more[("load", f"tenant/{fact.tenant}")] = None
                 if fact.lease is not None:
@@ -164,6 +165,7 @@ class Loader:
             work_class, _, tenant = lane.partition("|")
             plain[("lane", lane)] = None
             plain[("active", work_class)] = None
+            plain[("turn", work_class)] = None
             plain[("load", f"class/{work_class}")] = None
             plain[("load", f"tenant/{tenant}")] = None
 
