@@ -338,7 +338,7 @@ def _under(rnd: Random, world: World, lease: Any) -> str:
 
 
 def test_the_random_use_meets_every_refusal() -> None:
-    seen = sum((drive(seed) for seed in range(10, 16)), Counter[str]())
+    seen = sum((drive(seed) for seed in range(10, 20)), Counter[str]())
     wanted = {"given", "under", Code.RATE_LIMIT, Code.BUDGET_EXHAUSTED, Code.SPEND_UNESTIMATED,
               Code.CONCURRENCY_LIMIT, Code.STALE_FENCE}  # fmt: skip
     assert wanted <= seen.keys(), seen

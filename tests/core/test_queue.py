@@ -288,6 +288,7 @@ def test_nothing_ready_waits_longer_than_its_age_allows(seed: int) -> None:
                 continue
             assert ready + priority * STEP <= came + its * STEP, (item, other)
     shares = Counter(made[item][2] for item in taken)
-    assert max(shares.values()) - min(shares.values()) <= 4, shares
+    # A lane that had nothing for a moment joins behind the others of its class.
+    assert max(shares.values()) - min(shares.values()) <= 8, shares
     old = [i for i, (_, p, _) in made.items() if p == 4 and i in taken]
     assert old, "work of the lowest priority is leased in the flood, too"
