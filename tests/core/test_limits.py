@@ -299,13 +299,13 @@ def drive(seed: int) -> Counter[str]:
             scope = rnd.choice(("ledger", "class/a", "tenant/t", "actor/bob", "repository/main"))
             many = None if scope == "repository/main" else rnd.choice((None, 1, 3))
             limit(world, scope, concurrency=many, rate=rnd.choice((None, 2)), per_ms=20_000,
-                  spend_micros=rnd.choice((None, 60, 400)), reserve_micros=rnd.choice((0, 7)))  # fmt: skip
+                  spend_micros=rnd.choice((None, 60, 400)), reserve_micros=rnd.choice((0, 0, 7)))  # fmt: skip
         elif way < 0.10:
             limit(world, rnd.choice(("class/a", "lane/a|t")), weight=rnd.choice((1, 2, 5)))
         elif way < 0.35:
             world.create(work_class=rnd.choice("ab"), tenant=rnd.choice("tu"))
         elif way < 0.65:
-            command = c.GrantLease(spend_micros=rnd.choice((0, 5, 20)), ttl_ms=60_000)
+            command = c.GrantLease(spend_micros=rnd.choice((0, 0, 5, 20)), ttl_ms=60_000)
             answer = world.do(rnd.choice(AGENTS), command)
             if isinstance(answer, Done):
                 leases.append(answer.events[-1].event.lease)  # type: ignore[attr-defined]  # of a grant
