@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from remit.service.feed import Entry, Position
     from remit.service.operations import Operations
     from remit.service.transfer import Moved
+    from remit.stores.clock import Readings
     from remit.stores.sqlite.copies import Copied
     from remit.stores.sqlite.examine import Examined
 
@@ -225,6 +226,21 @@ def create_ledger(url: str, human: str, ledger_id: str = "") -> Ledger:
         store.close()
         raise RemitError(answer.message, answer.hint, answer.details, answer.code)
     return Ledger(store)
+
+
+def in_memory(ledger_id: str, human: str, readings: Readings) -> Ledger:
+    """A ledger that lives in this process alone, under a clock of the caller's: for simulations."""
+    from remit.core.commands import CreateLedger
+    from remit.service.operations import Caller, Operations
+    from remit.stores.memory import MemoryStore
+
+    ledger = Ledger(MemoryStore(ledger_id, readings=readings))
+    answer = Operations(ledger.store, Caller(human), ledger.engine).run(
+        CreateLedger(ledger_id, human)
+    )
+    if isinstance(answer, Refused):
+        raise RemitError(answer.message, answer.hint, answer.details, answer.code)
+    return ledger
 
 
 def export_lines(ledger: Ledger) -> Iterator[bytes]:

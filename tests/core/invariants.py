@@ -17,7 +17,9 @@ from tests.core.world import World
 
 from remit.core.events import Recorded
 from remit.core.evolve import FoldError, evolve
-from remit.core.facts import Actor, Fact, Item, Key, Lane, Ledger, Policy, Row, Triage
+from remit.core.facts import Actor, Fact, Item, Key, Lane, Lease, Ledger, Policy, Row, Triage
+from remit.core.limit_events import LimitSet
+from remit.core.limit_facts import Limit, Spend
 from remit.core.refusals import Refused
 from remit.service.engine import Answer
 
@@ -76,6 +78,12 @@ def demand(ok: bool, name: str, what: object = "") -> None:
         raise Broken(name, str(what))
 
 
+def scopes(item: Item, actor: str) -> tuple[str, ...]:
+    """Every scope that a lease of this item by this actor falls under."""
+    names = ("ledger", f"class/{item.work_class}", f"tenant/{item.tenant}", f"actor/{actor}")
+    return (*names, "repository/main") if item.kind.value == "delivery" else names
+
+
 class Watch:
     """What is known of a world so far, from its events alone."""
 
@@ -95,6 +103,8 @@ class Watch:
         self.answers: dict[tuple[str, str], set[str]] = {}
         self.asked: dict[str, tuple[Any, ...]] = {}
         self.effects = EffectRules(self.facts, demand)
+        self.given: list[tuple[Recorded, tuple[str, ...]]] = []
+        self.rated: dict[str, int] = {}
 
     def look(self) -> None:
         """Check every new event, and then all that is kept."""
@@ -119,6 +129,11 @@ class Watch:
             else:
                 self.facts[key] = fact
         self.seq, self.time = rec.seq, rec.at
+        if isinstance(rec.event, LimitSet):
+            if rec.event.rate is None:
+                self.rated.pop(rec.entity, None)
+            else:
+                self.rated.setdefault(rec.entity, rec.seq)
         after = self.facts.get(("item", rec.stream))
         if isinstance(after, Item):
             self._move(rec, before if isinstance(before, Item) else None, after)
@@ -162,9 +177,14 @@ class Watch:
     def _check(self, check: Any, rec: Recorded) -> None:
         if type(rec.event).__name__ in OF_EFFECTS:
             return
-        never = ("cancellation", "not-before", "deadline", "capacity", "margin", "spend")
+        never = ("cancellation", "not-before", "deadline", "capacity", "margin")
         if check.check in never:
             demand(check.result.value == "NOT_TESTED", "not-asked-is-not-tested", rec)
+        if check.check == "spend" and check.result.value == "PASS":
+            used = dict(part.split("=") for part in check.observed.split(","))
+            most = dict(part.split("=") for part in check.required.split(","))
+            held = all(sum(map(int, used[s].split("+"))) <= int(most[s]) for s in used)
+            demand(held and used.keys() == most.keys(), "pass-means-passed", f"{check} in {rec}")
         if check.result.value == "PASS" and check.required.startswith("<"):
             held = int(check.observed) < int(check.required[1:])
             demand(held, "pass-means-passed", f"{check} in {rec}")
@@ -237,6 +257,8 @@ class Watch:
         self.reported.discard(before.id)
         self.holders.setdefault(before.id, set()).add(lease.actor)
         self.leased_until[before.id] = lease.expires_at
+        self.given.append((rec, scopes(before, lease.actor)))
+        self._limits(rec, before, lease)
         leased = [i for i in self._items() if i.lease is not None]
         policy = self._policy()
         for what, live, limit in (
@@ -318,6 +340,8 @@ class Watch:
                 loads[f"actor/{item.lease.actor}"] += 1
                 loads[f"class/{item.work_class}"] += 1
                 loads[f"tenant/{item.tenant}"] += 1
+        self._shares(items)
+        self._money(items)
         for (kind, name), fact in self.facts.items():
             if kind == "count":
                 demand(fact == counts[name], "counts-recounted", f"{name} {fact} {counts}")
@@ -332,6 +356,62 @@ class Watch:
             demand(self.facts.get(("count", name), 0) == number, "counts-recounted", name)
         for name, number in loads.items():
             demand(self.facts.get(("load", name), 0) == number, "loads-recounted", name)
+
+    def _shares(self, items: list[Item]) -> None:
+        """The sum of weights of a class's lanes with work."""
+        working = {(item.work_class, item.lane) for item in items if item.status.value == "ready"}
+        active: Counter[str] = Counter()
+        for work_class, lane in working:
+            fact = self.facts.get(("lane", lane))
+            active[work_class] += fact.weight if isinstance(fact, Lane) else 0
+        for (kind, name), fact in self.facts.items():
+            if kind == "active":
+                demand(fact == active[name], "shares-recounted", f"{name} {fact} {active}")
+
+    def _money(self, items: list[Item]) -> None:
+        """What is set aside is what live leases reserved and have not used; limits are kept."""
+        aside: Counter[str] = Counter()
+        charges = {name: n for (kind, name), n in self.facts.items() if kind == "charge"}
+        for item in items:
+            if item.lease is not None:
+                lease = item.lease
+                charged = charges.get(f"{item.id}/{lease.fence}", 0)
+                left = max(0, lease.spend_micros - charged)  # type: ignore[operator]  # an integer
+                aside.update(dict.fromkeys(scopes(item, lease.actor), left))
+        settled = sum(charges.values())  # type: ignore[arg-type]  # integers
+        for (kind, name), fact in self.facts.items():
+            if kind == "spend" and isinstance(fact, Spend):
+                demand(fact.reserved == aside[name], "spend-recounted", f"{name} {fact} {aside}")
+                demand(fact.settled <= settled, "spend-recounted", f"{name} {fact} {settled}")
+                if name == "ledger":
+                    demand(fact.settled == settled, "spend-recounted", f"{fact} {settled}")
+
+    def _limits(self, rec: Recorded, item: Item, lease: Lease) -> None:
+        """At the seq of a lease no scope has more than its limits say (INV-11)."""
+        for scope in scopes(item, lease.actor):
+            limit = self.facts.get(("limit", scope))
+            if not isinstance(limit, Limit):
+                continue
+            spend = self.facts.get(("spend", scope))
+            if limit.spend_micros is not None and isinstance(spend, Spend):
+                used = spend.settled + spend.reserved
+                demand(used <= limit.spend_micros, "INV-11-limits", f"{scope}: {used} at {rec}")
+                demand(not spend.stopped, "INV-11-limits", f"{scope} is stopped at {rec}")
+            if limit.spend_micros is not None:
+                demand(lease.spend_micros > 0, "INV-11-limits", f"{scope}: unreserved at {rec}")
+            if limit.rate is not None:
+                per = limit.per_ms * 1_000
+                begins = rec.at // per * per
+                since = self.rated[scope]  # a rate counts from when it was set
+                given = sum(
+                    scope in names and r.at >= begins and r.seq > since for r, names in self.given
+                )
+                demand(given <= limit.rate, "INV-11-limits", f"{scope}: {given} at {rec}")
+            live = sum(
+                i.lease is not None and scope in scopes(i, i.lease.actor) for i in self._items()
+            )
+            most = limit.concurrency
+            demand(most is None or live <= most, "INV-11-limits", f"{scope}: {live} at {rec}")
 
     def _kept(self) -> None:
         kept = self.world.facts()

@@ -12,10 +12,9 @@ from tests.core.world import AGENTS, COMMAND, HUMAN, SECOND, World
 from remit.core import commands as c
 from remit.core.change import changed
 from remit.core.facts import Lane, Lease, Policy
-from remit.core.lanes import STRIDE, merge, rank_of
+from remit.core.lanes import STRIDE, Turns, merge, rank_of
 from remit.core.refusals import Code
-from remit.ports import Change
-from remit.service.engine import Done, Engine
+from remit.service.engine import Done
 
 STEP = 20 * SECOND
 
@@ -215,17 +214,9 @@ def test_a_batch_over_more_lanes_than_a_window_gives_each_its_turn() -> None:
 
 
 def _weigh(world: World, weights: dict[str, int]) -> None:
-    """Give lanes other weights; no command does so yet."""
-    with world.store.write() as tx:
-        keys = {t: ("lane", f"delivery|{t}") for t in weights}
-        facts = tx.load(keys.values())
-        changes = []
-        for tenant, key in keys.items():
-            lane = facts[key]
-            assert isinstance(lane, Lane)
-            changes.append(Change(key, lane, changed(lane, weight=weights[tenant])))
-        tx.write(changes)
-    world.engine = Engine(world.store)  # one that remembers nothing from before
+    """Give lanes other weights."""
+    for tenant, weight in weights.items():
+        world.ok(HUMAN, c.SetLimit(f"lane/delivery|{tenant}", weight=weight))
 
 
 def test_lanes_take_turns_by_their_weights() -> None:
@@ -259,7 +250,7 @@ def test_a_lane_that_was_empty_saves_no_turns_up() -> None:
 def test_the_listing_of_lease_order_is_the_order_of_leases() -> None:
     lanes = [Lane(f"c|{t}", w, 0, 5, 0) for t, w in (("a", 1), ("b", 3))]  # type: ignore[arg-type]  # a lane's id
     heads = {"c|a": [f"a{n}" for n in range(5)], "c|b": [f"b{n}" for n in range(5)]}
-    order = merge(heads, lanes, 8)
+    order = merge(heads, lanes, 8, {"c": Turns(active=4)})
     assert Counter(name[0] for name in order) == {"a": 3, "b": 5}
     assert order[:2] == ["a0", "b0"]
     assert STRIDE // 3 * 3 <= STRIDE
@@ -297,6 +288,7 @@ def test_nothing_ready_waits_longer_than_its_age_allows(seed: int) -> None:
                 continue
             assert ready + priority * STEP <= came + its * STEP, (item, other)
     shares = Counter(made[item][2] for item in taken)
-    assert max(shares.values()) - min(shares.values()) <= 4, shares
+    # A lane that had nothing for a moment joins behind the others of its class.
+    assert max(shares.values()) - min(shares.values()) <= 8, shares
     old = [i for i, (_, p, _) in made.items() if p == 4 and i in taken]
     assert old, "work of the lowest priority is leased in the flood, too"

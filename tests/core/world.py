@@ -17,7 +17,7 @@ from remit.core.change import changed
 from remit.core.commands import Command, Text
 from remit.core.events import Recorded
 from remit.core.evolve import evolve
-from remit.core.facts import FACT_TYPES, Fact, Item, Key, Lease, Policy, Row
+from remit.core.facts import FACT_TYPES, Fact, Item, Key, Lease, Ledger, Policy, Row
 from remit.core.refusals import Code, Refused
 from remit.core.rows import Control, RowKind, RowSpec
 from remit.service.engine import Answer, Call, Done, Engine
@@ -138,7 +138,8 @@ class World:
     def policy(self, **figures: Any) -> None:
         """Set some figures of the policy."""
         ledger = self.fact("ledger", "ledger")
-        self.ok(HUMAN, c.SetPolicy(changed(ledger.policy, **figures)))  # type: ignore[union-attr]  # always there
+        assert isinstance(ledger, Ledger)
+        self.ok(HUMAN, c.SetPolicy(changed(ledger.policy, **figures)))
 
     def create(self, *rows: RowSpec, **more: Any) -> str:
         """Create an item, ready unless something holds it; returns its id."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import types
 from enum import StrEnum
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from hypothesis import strategies as st
 
@@ -26,6 +27,8 @@ def values(kind: Any) -> st.SearchStrategy[Any]:
         return st.sampled_from(list(kind))
     if dataclasses.is_dataclass(kind) and isinstance(kind, type):
         return instances(kind)
+    if get_origin(kind) in (Union, types.UnionType):
+        return st.one_of(st.none(), *(values(a) for a in get_args(kind) if a is not type(None)))
     if get_origin(kind) is tuple:
         arguments = get_args(kind)
         if arguments[-1] is ...:

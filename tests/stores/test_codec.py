@@ -77,7 +77,7 @@ def test_names_are_camel_case_and_phases_are_written() -> None:
         "from": "ready",
         "lease": {
             "acquiredAt": 5, "actor": "bob", "attempt": 1, "expiresAt": 60_005, "fence": 3,
-            "id": "L-1.1", "item": "W-1", "ttlMs": 60_000,
+            "id": "L-1.1", "item": "W-1", "spendMicros": 0, "ttlMs": 60_000,
         },
         "phase": "lease",
         "policyRevision": 2,

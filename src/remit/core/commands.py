@@ -44,6 +44,7 @@ from remit.core.ledger_commands import (
     RegisterRule,
     ReleaseKillSwitch,
     RevokeActor,
+    SetLimit,
     SetPolicy,
     Settle,
     StartImport,
@@ -105,6 +106,7 @@ __all__ = [
     "ReviseItem",
     "RevokeActor",
     "RowFinding",
+    "SetLimit",
     "SetPolicy",
     "Settle",
     "StartImport",
@@ -197,12 +199,16 @@ class Recheck(Command):
 
 @dataclass(frozen=True, slots=True)
 class GrantLease(Command):
-    """Lease an item; an empty ``item`` takes the next in lease order."""
+    """Lease an item; an empty ``item`` takes the next in lease order.
+
+    ``spend_micros`` is what to set aside for it (0: what its limits say).
+    """
 
     item: str = ""
     ttl_ms: int = 0
     work_class: str = ""
     tenant: str = ""
+    spend_micros: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,11 +222,12 @@ class RenewLease(Command):
 
 @dataclass(frozen=True, slots=True)
 class ReleaseLease(Command):
-    """Hand an item back."""
+    """Hand an item back. ``spent_micros`` is what the attempt has cost so far, None if not known."""
 
     item: str
     fence: int
     reason: str = ""
+    spent_micros: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,11 +239,12 @@ class ExpireLease(Command):
 
 @dataclass(frozen=True, slots=True)
 class ReportProgress(Command):
-    """Say how work goes."""
+    """Say how work goes, and what it has cost so far."""
 
     item: str
     fence: int
     text: Text = NO_TEXT
+    spent_micros: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,6 +261,7 @@ class ReportCompletion(Command):
     taken_over: bool = False
     pr_url: str = ""
     text: Text = NO_TEXT
+    spent_micros: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,6 +273,7 @@ class FailWork(Command):
     triage_kind: str = "refusal"
     reason: Text = NO_TEXT
     evidence: tuple[str, ...] = ()
+    spent_micros: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,6 +287,7 @@ class RecordLateReport(Command):
     head: str
     reason: str
     text: Text
+    spent_micros: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,7 +75,17 @@ class Recorded:
 
 
 NAMED: Final = frozenset(
-    ("actor", "rule", "redaction", "effect", "capacity", "validation", "policy", "destination")
+    (
+        "actor",
+        "rule",
+        "redaction",
+        "effect",
+        "capacity",
+        "validation",
+        "policy",
+        "destination",
+        "limit",
+    )
 )
 """Kinds whose ids are free names, so that their streams need the kind before them."""
 

@@ -25,6 +25,7 @@ from remit.core.effect_facts import (
     Validation,
 )
 from remit.core.ledger_facts import Actor, ActorKind, Assurance, DueRecheck, Ledger, Policy
+from remit.core.limit_facts import Limit, Rate, Spend
 from remit.core.plan_facts import (
     Attempt,
     Goal,
@@ -92,6 +93,7 @@ COUNTERS: Final = (
     "receipt",
     "capacity",
     "observation",
+    "limits",
 )
 """Counters of the ledger, each an integer fact ``("counter", name)``; absent means zero."""
 
@@ -144,7 +146,10 @@ class Dependency:
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """Permission for one actor to work on one item until ``expires_at`` (microseconds)."""
+    """Permission for one actor to work on one item until ``expires_at`` (microseconds).
+
+    ``spend_micros`` is what was reserved for it.
+    """
 
     id: str
     item: str
@@ -154,6 +159,7 @@ class Lease:
     ttl_ms: int
     expires_at: int
     fence: int
+    spend_micros: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,7 +309,11 @@ def lane_of(work_class: str, tenant: str) -> LaneId:
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """One queue of one class and tenant: its stride pass, its weight and its live figures."""
+    """One queue of one class and tenant: its stride pass, its weight and its live figures.
+
+    ``weight`` is its share of its class. ``("active", CLASS)`` is the sum of weights of the lanes of a
+    class that have something ready, ``("turn", CLASS)`` how far the class is; see ``core.lanes``.
+    """
 
     id: LaneId
     weight: int
@@ -332,6 +342,9 @@ Fact = (
     | Validation
     | AdmissionPolicy
     | Destination
+    | Limit
+    | Spend
+    | Rate
     | int
     | str
 )
@@ -364,5 +377,11 @@ FACT_TYPES: Final[dict[str, type]] = {
     "destination": Destination,
     "current": str,
     "debit": int,
+    "limit": Limit,
+    "spend": Spend,
+    "rate": Rate,
+    "charge": int,
+    "active": int,
+    "turn": int,
 }
 """Which type a kind of fact has; stores decode by it."""

@@ -58,6 +58,19 @@ class SetPolicy(Command):
 
 
 @dataclass(frozen=True, slots=True)
+class SetLimit(Command):
+    """Say what a scope may use; None is no limit of that sort."""
+
+    scope: str
+    concurrency: int | None = None
+    rate: int | None = None
+    per_ms: int = 60_000
+    spend_micros: int | None = None
+    reserve_micros: int = 0
+    weight: int = 1
+
+
+@dataclass(frozen=True, slots=True)
 class EngageKillSwitch(Command):
     """Stop new leases and renewals."""
 

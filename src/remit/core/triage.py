@@ -64,6 +64,7 @@ RESOLUTIONS: Final[dict[TriageKind, tuple[Resolution, ...]]] = dict.fromkeys(Tri
     TriageKind.SHIP_UNVERIFIABLE: (Resolution.RETURN, *_BACK),
     TriageKind.IMPORT_INCONSISTENT: (Resolution.RETURN, *_BACK),
     TriageKind.TRIGGER_IMPOSSIBLE: (Resolution.RETURN, *_BACK),
+    TriageKind.BUDGET_EXHAUSTED: (Resolution.RETURN, *_BACK),
 }
 """Allowed resolutions by kind. ``requeue`` runs admission; ``return`` goes where triage came from;
 ``reverify`` goes back to shipped; the others close the item."""

@@ -44,6 +44,7 @@ class LateReportRecorded(Event):
     reason: str
     text: str
     text_ref: str
+    spent_micros: int | None
 
 
 @event("item", "review")

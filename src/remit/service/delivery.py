@@ -89,6 +89,7 @@ class Delivery:
         branch: str = "",
         text: str = "",
         pr_url: str = "",
+        spent_micros: int | None = None,
         command_id: str = "",
     ) -> Answer:
         """Take the commits over by SHA and report completion with what was taken (T05).
@@ -99,7 +100,9 @@ class Delivery:
         item = self._item(name)
         if isinstance(item, Refused):
             return item
-        said: dict[str, Any] = {"branch": branch, "pr_url": pr_url, "text": c.Text(text)}
+        said: dict[str, Any] = {
+            "branch": branch, "pr_url": pr_url, "text": c.Text(text), "spent_micros": spent_micros,
+        }  # fmt: skip
         before = event_under(self.operations, command_id, CompletionReported)
         if before is not None:
             return self._again(item.id, fence, head, before, said, command_id)

@@ -26,7 +26,23 @@ MOST: Final = 400
 FRESH: Final = 32
 """Most items that became ready since a window was read; each lease looks through all of them."""
 
-SHARED: Final = frozenset(("counter", "count", "ledger", "actor", "lane", "load", "rule", "goal"))
+SHARED: Final = frozenset(
+    (
+        "counter",
+        "count",
+        "ledger",
+        "actor",
+        "lane",
+        "load",
+        "rule",
+        "goal",
+        "active",
+        "turn",
+        "limit",
+        "spend",
+        "rate",
+    )
+)
 """Kinds of facts that one call after the other needs; they are kept when single items are not."""
 
 NEVER: Final = (1 << 63) - 1

@@ -136,6 +136,8 @@ class Loader:
                     more[("intent", fact.id)] = None
                     more[("load", f"stored/{fact.work_class}")] = None
                 more[("lane", fact.lane)] = None
+                more[("active", fact.work_class)] = None
+                more[("turn", fact.work_class)] = None
                 more[("load", f"class/{fact.work_class}")] = None
                 more[("load", f"tenant/{fact.tenant}")] = None
                 if fact.lease is not None:
@@ -210,6 +212,8 @@ class Loader:
         for lane in lanes:
             work_class, _, tenant = lane.partition("|")
             plain[("lane", lane)] = None
+            plain[("active", work_class)] = None
+            plain[("turn", work_class)] = None
             plain[("load", f"class/{work_class}")] = None
             plain[("load", f"tenant/{tenant}")] = None
 

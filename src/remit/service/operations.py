@@ -285,6 +285,10 @@ class Operations:
         """Settle triage records: ``ResolveTriage``."""
         return self._many(records, c.ResolveTriage, **how)
 
+    def set_limit(self, limits: Any, **how: Any) -> Any:
+        """Say what scopes may use: ``SetLimit``. Only a human may."""
+        return self._many(limits, c.SetLimit, **how)
+
     def enrol(self, actors: Any, **how: Any) -> Any:
         """Let somebody act: ``EnrolActor``."""
         return self._many(actors, c.EnrolActor, **how)

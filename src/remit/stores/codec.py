@@ -23,7 +23,8 @@ from typing import Any, Final
 import msgspec
 
 import remit.core.effect_events
-import remit.core.item_events  # noqa: F401  # both fill the registry
+import remit.core.item_events
+import remit.core.limit_events  # noqa: F401  # all three fill the registry
 from remit.core.events import EVENTS, Event, Recorded
 from remit.core.ids import MAX_INTEGER
 from remit.ports import LedgerCorrupt, StoredEvent

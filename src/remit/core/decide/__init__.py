@@ -21,6 +21,7 @@ from remit.core.decide import (
     items,
     leases,
     ledger,
+    limits,
     rechecks,
     records,
 )
@@ -62,6 +63,7 @@ _HANDLERS: Final[dict[type[Command], Handler]] = {
     **documents.HANDLERS,
     **intents.HANDLERS,
     **rechecks.HANDLERS,
+    **limits.HANDLERS,
 }
 
 

@@ -124,7 +124,7 @@ def fenced(
 
 
 def late_report(
-    item: str, fence: int, phase: str, text: Text, **more: str
+    item: str, fence: int, phase: str, text: Text, spent: int | None = None, **more: str
 ) -> Callable[[], RecordLateReport]:
     """What is recorded where this report comes too late."""
     return lambda: RecordLateReport(
@@ -135,6 +135,7 @@ def late_report(
         more.get("head", ""),
         more.get("reason", ""),
         text,
+        spent,
     )
 
 

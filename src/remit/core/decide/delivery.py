@@ -19,6 +19,7 @@ from remit.core.decide.verification import record as record_verification
 from remit.core.events import CloneMade, CommitsTaken
 from remit.core.facts import Item, Row, Work
 from remit.core.gitfacts import MatchedBy, is_full_sha
+from remit.core.limits import misspent, put_over_budget, settle_spend
 from remit.core.refusals import Code, Refused
 from remit.core.settlement import review
 from remit.core.status import Status
@@ -40,15 +41,17 @@ def _complete(draft: Draft, cmd: c.ReportCompletion) -> Refused | None:
         cmd.fence,
         "report:completion",
         cmd.text,
+        cmd.spent_micros,
         branch=cmd.branch,
         head=cmd.head,
     )
     lease = fenced(draft, item, cmd.fence, "complete", late)
     if isinstance(lease, Refused):
         return lease
-    refused = moving(item, "T05", Status.IN_REVIEW)
+    refused = moving(item, "T05", Status.IN_REVIEW) or misspent(cmd.spent_micros)
     if refused is not None:
         return refused
+    stops = settle_spend(draft, item, lease.fence, lease.spend_micros, cmd.spent_micros)
     event = e.CompletionReported(
         "T05",
         item.status,
@@ -65,6 +68,7 @@ def _complete(draft: Draft, cmd: c.ReportCompletion) -> Refused | None:
         cmd.text.ref,
     )
     draft.emit("item", item.id, event)
+    put_over_budget(draft, item.id, lease.fence, stops)
     return None
 
 

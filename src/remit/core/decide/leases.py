@@ -19,11 +19,23 @@ from remit.core.checks import Check, Result
 from remit.core.decide.asking import bad, expired, fenced, find, late_report, moving
 from remit.core.deferred import overtaken
 from remit.core.facts import Item, Lane, Lease, Policy
-from remit.core.ids import attempt_id, fence_of, lease_id
+from remit.core.ids import MAX_INTEGER, attempt_id, fence_of, lease_id
 from remit.core.lanes import in_turn
+from remit.core.limit_facts import charge_of, scopes_of
+from remit.core.limits import (
+    limit_of,
+    limited_spend,
+    misspent,
+    over_rate,
+    over_spend,
+    put_over_budget,
+    reservation,
+    settle_spend,
+    spend_of,
+)
 from remit.core.refusals import Code, Refused
 from remit.core.settlement import review
-from remit.core.status import Status
+from remit.core.status import Kind, Status
 from remit.core.triage import TriageKind, put_aside
 from remit.core.view import Draft, Missing
 
@@ -37,7 +49,6 @@ SHORTEST_TTL_MS: Final = 1_000
 _ALWAYS: Final = (
     Check("dependencies", Result.PASS, "0", "0"),
     Check("kill-switch", Result.PASS, "off", "off"),
-    Check("spend", Result.NOT_TESTED),
     Check("capability", Result.NOT_TESTED),
     Check("resources", Result.NOT_TESTED),
     Check("deadline", Result.NOT_TESTED),
@@ -58,9 +69,15 @@ def _grant(draft: Draft, cmd: c.GrantLease) -> Refused | None:
     if not SHORTEST_TTL_MS <= ttl_ms <= policy.longest_lease_ms:
         expected = f"{SHORTEST_TTL_MS} to {policy.longest_lease_ms} ms"
         return bad("ttl", ttl_ms, expected)
-    item = _named(draft, cmd.item) if cmd.item else _next(draft, cmd)
+    if not 0 <= cmd.spend_micros <= MAX_INTEGER:
+        return bad("spend", cmd.spend_micros, f"0 to {MAX_INTEGER} micro-units")
+    item = _named(draft, cmd) if cmd.item else _next(draft, cmd)
     if isinstance(item, Refused):
         return item
+    if not cmd.item and item.kind is Kind.DELIVERY and draft.counter("limits"):
+        full = _over_limit(draft, item.id, item.work_class, item.tenant, cmd, item.kind)
+        if full is not None:
+            return full
     refused = moving(item, "T03", Status.LEASED)
     if refused is not None:
         return refused
@@ -68,6 +85,8 @@ def _grant(draft: Draft, cmd: c.GrantLease) -> Refused | None:
         return _not_ready(item)
     number = item.attempt + 1
     epoch = ledger.epoch
+    scopes = scopes_of(item.work_class, item.tenant, draft.ask.actor, item.kind)
+    spend = reservation(draft, scopes, cmd.spend_micros)
     lease = Lease(
         lease_id(epoch, item.id, number),
         item.id,
@@ -77,6 +96,7 @@ def _grant(draft: Draft, cmd: c.GrantLease) -> Refused | None:
         ttl_ms,
         draft.now + ttl_ms * 1_000,
         fence_of(epoch, draft.counter("fence") + 1),
+        spend,
     )
     event = e.LeaseGranted(
         "T03",
@@ -85,7 +105,7 @@ def _grant(draft: Draft, cmd: c.GrantLease) -> Refused | None:
         lease,
         item.counted + 1,
         policy.revision,
-        _acquired(draft, item, policy),
+        _acquired(draft, item, policy, spend),
     )
     draft.emit("item", item.id, event)
     return None
@@ -101,7 +121,7 @@ def _spent(draft: Draft, item: Item) -> bool:
     return item.counted >= draft.policy.attempts
 
 
-def _acquired(draft: Draft, item: Item, policy: Policy) -> tuple[Check, ...]:
+def _acquired(draft: Draft, item: Item, policy: Policy, spend: int) -> tuple[Check, ...]:
     """The checks that let a lease be given, with what each of them saw."""
     loads = (
         f"{draft.load(f'class/{item.work_class}')},{draft.load(f'tenant/{item.tenant}')},"
@@ -112,7 +132,25 @@ def _acquired(draft: Draft, item: Item, policy: Policy) -> tuple[Check, ...]:
         *_ALWAYS,
         Check("concurrency", Result.PASS, loads, limits),
         _attempts(item.counted, policy.attempts),
+        _spend(draft, item, spend),
     )
+
+
+_NO_SPEND: Final = Check("spend", Result.NOT_TESTED)
+
+
+def _spend(draft: Draft, item: Item, spend: int) -> Check:
+    """What each scope with a limit on spend has settled and reserved, and what it may use."""
+    if not draft.counter("limits"):
+        return _NO_SPEND
+    used, allowed = [], []
+    for scope in limited_spend(draft, item, draft.ask.actor):
+        have, limit = spend_of(draft, scope), limit_of(draft, scope)
+        used.append(f"{scope}={have.settled}+{have.reserved}+{spend}")
+        allowed.append(f"{scope}={limit.spend_micros if limit else 0}")
+    if not used:
+        return _NO_SPEND
+    return Check("spend", Result.PASS, ",".join(used), ",".join(allowed))
 
 
 @lru_cache(maxsize=64)
@@ -120,12 +158,12 @@ def _attempts(counted: int, bound: int) -> Check:
     return Check("attempts", Result.PASS, str(counted), f"<{bound}")
 
 
-def _named(draft: Draft, name: str) -> Item | Refused:
-    item = find(draft, name)
+def _named(draft: Draft, cmd: c.GrantLease) -> Item | Refused:
+    item = find(draft, cmd.item)
     if isinstance(item, Refused):
         return item
     if item.status is Status.READY:
-        return _over_limit(draft, item.id, item.work_class, item.tenant) or item
+        return _over_limit(draft, item.id, item.work_class, item.tenant, cmd, item.kind) or item
     if item.lease is None:
         return _not_ready(item)
     aside: tuple[c.Command, ...] = ()
@@ -155,16 +193,32 @@ def _not_ready(item: Item) -> Refused:
     )
 
 
-def _over_limit(draft: Draft, what: str, work_class: str, tenant: str) -> Refused | None:
-    """Concurrency is never exceeded at any seq (INV-11)."""
+def _over_limit(
+    draft: Draft, what: str, work_class: str, tenant: str, cmd: c.GrantLease, kind: Kind
+) -> Refused | None:
+    """Concurrency, rate and spend are never exceeded at any seq (INV-11)."""
+    found = _too_many(draft, what, work_class, tenant)
+    if found is not None or not draft.counter("limits"):
+        return found
+    scopes = scopes_of(work_class, tenant, draft.ask.actor, kind)
+    asked = reservation(draft, scopes, cmd.spend_micros)
+    return over_rate(draft, what, scopes) or over_spend(draft, what, scopes, asked)
+
+
+def _too_many(draft: Draft, what: str, work_class: str, tenant: str) -> Refused | None:
     policy = draft.policy
     total = draft.get("count", Status.LEASED)
-    for scope, live, limit in (
+    actor = f"actor/{draft.ask.actor}"
+    own, tenancy = f"class/{work_class}", f"tenant/{tenant}"
+    for name, live, most in (
         ("ledger", total if isinstance(total, int) else 0, policy.ledger_leases),
-        ("actor", draft.load(f"actor/{draft.ask.actor}"), policy.actor_leases),
-        ("class", draft.load(f"class/{work_class}"), policy.class_leases),
-        ("tenant", draft.load(f"tenant/{tenant}"), policy.tenant_leases),
+        (actor, draft.load(actor), policy.actor_leases),
+        (own, draft.load(own), policy.class_leases),
+        (tenancy, draft.load(tenancy), policy.tenant_leases),
     ):
+        set_for = limit_of(draft, name)
+        limit = most if set_for is None or set_for.concurrency is None else set_for.concurrency
+        scope = name.partition("/")[0]
         if live >= limit:
             return Refused(
                 Code.CONCURRENCY_LIMIT,
@@ -185,7 +239,7 @@ def _next(draft: Draft, cmd: c.GrantLease) -> Item | Refused:
     refused: Refused | None = None
     for lane in _lanes(draft, cmd):
         work_class, _, tenant = lane.id.partition("|")
-        full = _over_limit(draft, "the next item", work_class, tenant)
+        full = _over_limit(draft, "the next item", work_class, tenant, cmd, Kind.EFFECT)
         if full is not None:
             refused = full
             continue
@@ -267,10 +321,15 @@ def _release(draft: Draft, cmd: c.ReleaseLease) -> Refused | None:
     item = find(draft, cmd.item)
     if isinstance(item, Refused):
         return item
-    late = late_report(cmd.item, cmd.fence, "release", c.NO_TEXT, reason=cmd.reason[:500])
+    late = late_report(
+        cmd.item, cmd.fence, "release", c.NO_TEXT, cmd.spent_micros, reason=cmd.reason[:500]
+    )
     lease = fenced(draft, item, cmd.fence, "release", late)
-    if isinstance(lease, Refused):
-        return lease
+    refused = lease if isinstance(lease, Refused) else misspent(cmd.spent_micros)
+    if refused is not None or isinstance(lease, Refused):
+        return refused
+    stops = settle_spend(draft, item, lease.fence, lease.spend_micros, cmd.spent_micros)
+    item = draft.item(item.id) or item
     returned = not item.reported
     if not returned and _poisoned(draft, item, lease):
         return None
@@ -288,6 +347,7 @@ def _release(draft: Draft, cmd: c.ReleaseLease) -> Refused | None:
     draft.emit("item", item.id, event)
     if status is Status.HELD:
         review(draft, item.id)
+    put_over_budget(draft, item.id, lease.fence, stops)
     return None
 
 
@@ -325,12 +385,15 @@ def _progress(draft: Draft, cmd: c.ReportProgress) -> Refused | None:
     item = find(draft, cmd.item)
     if isinstance(item, Refused):
         return item
-    late = late_report(cmd.item, cmd.fence, "report:progress", cmd.text)
+    late = late_report(cmd.item, cmd.fence, "report:progress", cmd.text, cmd.spent_micros)
     lease = fenced(draft, item, cmd.fence, "report on", late)
-    if isinstance(lease, Refused):
-        return lease
+    refused = lease if isinstance(lease, Refused) else misspent(cmd.spent_micros)
+    if refused is not None or isinstance(lease, Refused):
+        return refused
+    stops = settle_spend(draft, item, lease.fence, lease.spend_micros, cmd.spent_micros)
     event = e.ProgressReported(lease.id, lease.fence, cmd.text.inline, cmd.text.ref)
     draft.emit("item", item.id, event)
+    put_over_budget(draft, item.id, lease.fence, stops)
     return None
 
 
@@ -341,10 +404,12 @@ def _fail(draft: Draft, cmd: c.FailWork) -> Refused | None:
     kinds = [k.value for k in TriageKind]
     if cmd.triage_kind not in kinds:
         return bad("triage kind", cmd.triage_kind, "one of " + ", ".join(kinds))
-    late = late_report(cmd.item, cmd.fence, "fail", cmd.reason)
+    late = late_report(cmd.item, cmd.fence, "fail", cmd.reason, cmd.spent_micros)
     lease = fenced(draft, item, cmd.fence, "give up", late)
-    if isinstance(lease, Refused):
-        return lease
+    refused = lease if isinstance(lease, Refused) else misspent(cmd.spent_micros)
+    if refused is not None or isinstance(lease, Refused):
+        return refused
+    stops = settle_spend(draft, item, lease.fence, lease.spend_micros, cmd.spent_micros)
     put_aside(
         draft,
         item,
@@ -353,6 +418,7 @@ def _fail(draft: Draft, cmd: c.FailWork) -> Refused | None:
         reason=cmd.reason.inline,
         text_ref=cmd.reason.ref,
     )
+    put_over_budget(draft, item.id, lease.fence, stops)
     return None
 
 
@@ -375,8 +441,13 @@ def _late(draft: Draft, cmd: c.RecordLateReport) -> Refused | None:
         cmd.reason,
         cmd.text.inline,
         cmd.text.ref,
+        cmd.spent_micros,
     )
     draft.emit("item", cmd.item, event)
+    known = draft.get("charge", charge_of(item.id, cmd.fence))
+    if isinstance(known, int) and misspent(cmd.spent_micros) is None:
+        stops = settle_spend(draft, item, cmd.fence, known, cmd.spent_micros)
+        put_over_budget(draft, item.id, cmd.fence, stops)
     return None
 
 

@@ -13,7 +13,8 @@ from typing import Any
 from remit.core.events import Recorded
 from remit.core.facts import Fact, Item, Key, Lane, lane_of
 from remit.core.fold import FoldError
-from remit.core.lanes import STRIDE
+from remit.core.lanes import STRIDE, round_of, turn_after
+from remit.core.limit_facts import Limit
 from remit.core.status import TERMINAL, Kind, Status, permitted
 
 Get = Callable[[str, str], Fact | None]
@@ -57,10 +58,10 @@ def first(get: Get, rec: Recorded, kind: str) -> None:
 
 
 def lane_fact(get: Get, out: Out, work_class: str, tenant: str) -> Lane:
-    """The lane, made on first use with weight 1."""
+    """The lane, made on first use with the weight that was set for it, or 1."""
     lane_id = lane_of(work_class, tenant)
     lane: Lane | None = read(get, out, "lane", lane_id)
-    return lane if lane is not None else Lane(lane_id, 1, 0, 0, 0)
+    return lane if lane is not None else Lane(lane_id, _weight(get, f"lane/{lane_id}"), 0, 0, 0)
 
 
 def check_move(rec: Recorded, item: Item, tid: str, source: str, target: str) -> Status:
@@ -86,15 +87,47 @@ def account(get: Get, out: Out, item: Item, to: Status) -> None:
     if not ready and not leased:
         return
     lane = lane_fact(get, out, item.work_class, item.tenant)
-    passed = lane.passed
+    passed, own = lane.passed, item.work_class
     if ready > 0 and lane.ready == 0:
-        passed = max(passed, read(get, out, "counter", "vtime") or 0)
+        passed = _joins(get, out, own, lane)
     if leased > 0:
-        out["counter", "vtime"] = max(passed, read(get, out, "counter", "vtime") or 0)
-        passed += STRIDE // lane.weight
+        vtime = out["counter", "vtime"] = max(passed, read(get, out, "counter", "vtime") or 0)
+        weight = class_weight(get, own)
+        turn = out["turn", own] = turn_after(read(get, out, "turn", own) or 0, vtime, weight)
+        passed = turn + round_of(weight, lane.weight, read(get, out, "active", own) or 0)
+    if ready < 0 and lane.ready == 1:
+        add(get, out, "active", own, -lane.weight)
     out["lane", lane.id] = Lane(
         lane.id, lane.weight, passed, lane.ready + ready, lane.leased + leased
     )
+
+
+def _joins(get: Get, out: Out, own: str, lane: Lane) -> int:
+    """Where a lane that had nothing joins: behind the others of its class that have something.
+
+    Where its class has not come round to it since it was served, it keeps its place.
+    """
+    active = read(get, out, "active", own) or 0
+    out["active", own] = active + lane.weight
+    turn = read(get, out, "turn", own) or 0
+    if not active:
+        vtime = read(get, out, "counter", "vtime") or 0
+        turn = out["turn", own] = max(turn, vtime)
+    if lane.passed > turn:
+        return lane.passed
+    return int(turn) + STRIDE * active // (class_weight(get, own) * lane.weight)
+
+
+def class_weight(get: Get, work_class: str) -> int:
+    """The share of a class among classes; 1 where nobody set one."""
+    return _weight(get, f"class/{work_class}")
+
+
+def _weight(get: Get, scope: str) -> int:
+    if not get("counter", "limits"):
+        return 1
+    found = get("limit", scope)
+    return found.weight if isinstance(found, Limit) else 1
 
 
 def load(get: Get, out: Out, item: Item, actor: str, by: int) -> None:

@@ -13,12 +13,16 @@ from typing import Any, Final
 from remit.core import item_events as e
 from remit.core.change import changed
 from remit.core.events import Event, Recorded
+from remit.core.evolve import limits
 from remit.core.evolve.moves import Get, Out, account, add, check_move, item_of, load
 from remit.core.facts import Hold, Item, RowOutcome, Triage, Work
 from remit.core.fold import FoldError
 from remit.core.ids import EPOCH_SHIFT
 from remit.core.rows import Verdict
 from remit.core.status import Outcome, Status
+
+BUDGET: Final = "budget-exhausted"
+"""The kind of triage record that stops the scopes that its evidence names."""
 
 Handler = Callable[[Get, Recorded, Any, Out], None]
 
@@ -30,6 +34,9 @@ def _moved(get: Get, rec: Recorded, ev: Any, out: Out, item: Item, **new: Any) -
     if item.lease is not None and to is not Status.LEASED:
         load(get, out, item, item.lease.actor, -1)
         new["lease"] = None
+        clean = isinstance(ev, e.LeaseReleased) and ev.returned
+        late = isinstance(ev, e.LeaseExpired) or rec.at >= item.lease.expires_at
+        limits.ended(get, out, item, item.lease, clean=clean, expired=late)
     out["item", rec.stream] = changed(
         item, version=rec.version, changed_at=rec.at, status=to, **new
     )
@@ -96,6 +103,7 @@ def _leased(get: Get, rec: Recorded, ev: e.LeaseGranted, out: Out) -> None:
         results=(),
     )
     load(get, out, item, lease.actor, 1)
+    limits.begun(get, rec, out, item, lease)
 
 
 def _same_lease(rec: Recorded, item: Item, lease_id: str) -> None:
@@ -217,6 +225,10 @@ def _record(
 def _triaged(get: Get, rec: Recorded, ev: e.ItemTriaged, out: Out) -> None:
     item = item_of(get, rec)
     extra = _record(get, rec, out, item, ev.record, ev.triage_kind)
+    for evidence in ev.evidence:
+        kind, _, scope = evidence.partition(":")
+        if ev.triage_kind == BUDGET and kind == "stops":
+            limits.stop(get, out, scope, ev.record)
     if ev.transition_id:
         _moved(get, rec, ev, out, item, **extra)
     elif item.status is Status.TRIAGED:
@@ -230,6 +242,8 @@ def _settle_record(get: Get, rec: Recorded, out: Out, item: Item, record: str, h
     if not isinstance(triage, Triage) or triage.item != item.id or record not in item.triage:
         raise FoldError(rec, f"{record} is not an open record of {item.id}")
     out["triage", record] = changed(triage, open=False, resolution=how)
+    if triage.kind == BUDGET:
+        limits.free(get, out, item, record)
 
 
 def _resolved(get: Get, rec: Recorded, ev: e.TriageResolved, out: Out) -> None:

@@ -12,7 +12,8 @@ from typing import Any, Final
 
 from remit.core.facts import COUNTS, Goal, Item, Lane, Requirement, Row, Triage
 from remit.core.ids import is_item_id
-from remit.core.lanes import in_turn, merge
+from remit.core.lanes import Turns, class_of, in_turn, merge
+from remit.core.limit_facts import Limit
 from remit.core.refusals import Code, Refused
 from remit.core.status import Status
 from remit.ports import ItemQuery, ReadTx
@@ -159,12 +160,27 @@ def ready(tx: ReadTx, limit: int) -> dict[str, Any]:
     wanted = limit or max(number, 1)
     lanes = _lanes(tx, min(wanted, LANES) if limit else wanted)
     heads = {str(lane.id): tx.ready(lane.id, None, wanted) for lane in lanes}
-    ids = merge(heads, lanes, wanted)
+    ids = merge(heads, lanes, wanted, _turns(tx, lanes))
     return {
         "items": summaries(tx, load_items(tx, ids)),
         "total": number,
         "truncated": number > len(ids),
     }
+
+
+def _turns(tx: ReadTx, lanes: list[Lane]) -> dict[str, Turns]:
+    """How far the classes of these lanes are."""
+    found = {}
+    for own in dict.fromkeys(class_of(lane.id) for lane in lanes):
+        facts = tx.load([("turn", own), ("active", own), ("limit", f"class/{own}")])
+        limit = facts["limit", f"class/{own}"]
+        weight = limit.weight if isinstance(limit, Limit) else 1
+        found[own] = Turns(_int(facts["turn", own]), weight, _int(facts["active", own]))
+    return found
+
+
+def _int(fact: object) -> int:
+    return fact if isinstance(fact, int) else 0
 
 
 def _lanes(tx: ReadTx, limit: int) -> list[Lane]:

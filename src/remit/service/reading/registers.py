@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from remit.core.facts import LEDGER, Actor, Ledger, Rule
+from remit.core.limit_facts import NO_SPEND, Limit, Spend
 from remit.ports import ReadTx
 from remit.service.reading import rendering
 
@@ -50,6 +51,40 @@ def policy(tx: ReadTx) -> dict[str, Any]:
     assert isinstance(fact, Ledger), "a ledger has its own fact from its first event on"
     shown: dict[str, Any] = rendering.plain(fact.policy)
     return {**shown, "kill_switch": fact.kill_switch, "epoch": fact.epoch}
+
+
+def limits(tx: ReadTx, limit: int = 0) -> dict[str, Any]:
+    """Every limit by scope, with what its scope uses now; ``limit`` 0 means all."""
+    found = [fact.scope for fact in _all(tx, "limit") if isinstance(fact, Limit)]
+    cut = found[:limit] if limit else found
+    return {
+        "limits": [limit_now(tx, scope) for scope in cut],
+        "total": len(found),
+        "truncated": len(found) > len(cut),
+    }
+
+
+def limit_now(tx: ReadTx, scope: str) -> dict[str, Any]:
+    """One limit with what its scope uses now."""
+    facts = tx.load([(kind, scope) for kind in ("limit", "spend", "load")])
+    fact, spend, live = facts["limit", scope], facts["spend", scope], facts["load", scope]
+    assert isinstance(fact, Limit), "asked for a limit that was set"
+    used = spend if isinstance(spend, Spend) else NO_SPEND
+    if scope == "ledger":
+        live = tx.load([("count", "leased")])["count", "leased"]
+    return {
+        "scope": scope,
+        "live": live if isinstance(live, int) else 0,
+        "concurrency": fact.concurrency,
+        "rate": fact.rate,
+        "per_ms": fact.per_ms,
+        "spend_micros": fact.spend_micros,
+        "settled_micros": used.settled,
+        "reserved_micros": used.reserved,
+        "reserve_micros": fact.reserve_micros,
+        "weight": fact.weight,
+        "stopped": used.stopped,
+    }
 
 
 def _all(tx: ReadTx, kind: str) -> Iterator[object]:

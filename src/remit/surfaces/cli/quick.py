@@ -57,6 +57,7 @@ READS: Final[dict[tuple[str, ...], Read]] = {
     ("actor", "list"): Read(reads.actor_list, "", _LIMIT),
     ("rule", "list"): Read(reads.rule_list, "", _LIMIT),
     ("policy", "show"): Read(reads.policy_show),
+    ("limit", "show"): Read(reads.limit_show, "", _LIMIT),
 }
 """Reads that the quick way in understands."""
 

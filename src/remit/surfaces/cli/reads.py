@@ -178,6 +178,14 @@ def policy_show(session: Session) -> Answer:
         return Answer({"policy": policy(tx)})
 
 
+def limit_show(session: Session, limit: int = 0) -> Answer:
+    """``limit show``: what scopes may use, and what they use now."""
+    from remit.service.reading.registers import limits
+
+    with session.reading() as tx:
+        return Answer(limits(tx, _bound(limit)))
+
+
 def _bound(limit: int) -> int:
     if limit < 0:
         raise stop(

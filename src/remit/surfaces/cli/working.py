@@ -50,13 +50,17 @@ Repository = Annotated[
     Path | None,
     typer.Option("--repository", metavar="DIR", help="The repository whose remote is observed."),
 ]
+Spent = Annotated[
+    int | None,
+    typer.Option("--spent", metavar="MICROS", help="What the attempt has cost so far, in all."),
+]
 Words = Annotated[str, typer.Option("--text", metavar="TEXT", help="What there is to say.")]
 
 _TTL: Final = re.compile(r"([0-9]{1,9})(ms|s|m|h)?\Z")
 _UNITS: Final = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000}
 
 
-def ttl_ms(text: str) -> int:
+def duration_ms(option: str, text: str) -> int:
     """A time such as ``90s``, ``15m`` or ``2h`` in milliseconds; a bare number is seconds."""
     if not text:
         return 0
@@ -64,10 +68,15 @@ def ttl_ms(text: str) -> int:
     if found is None or int(found[1]) == 0:
         raise stop(
             Code.BAD_INPUT,
-            f"--ttl is {text!r}, expected a time such as 90s, 15m or 2h",
+            f"{option} is {text!r}, expected a time such as 90s, 15m or 2h",
             "correct it and repeat",
         )
     return int(found[1]) * _UNITS[found[2] or "s"]
+
+
+def ttl_ms(text: str) -> int:
+    """How long a lease is to hold."""
+    return duration_ms("--ttl", text)
 
 
 def _leased(screen: Screen, data: Any) -> None:
@@ -92,6 +101,9 @@ def lease(
     tenant: Annotated[
         str, typer.Option("--tenant", metavar="NAME", help="With --next: only this tenant.")
     ] = "",
+    spend: Annotated[
+        int, typer.Option("--spend", metavar="MICROS", help="Micro-units to set aside for it.")
+    ] = 0,
     repository: Repository = None,
 ) -> Answer:
     """Take an item to work on: a named one, or the next in turn.
@@ -105,7 +117,9 @@ def lease(
             "cannot lease: expected an item or --next, one of them",
             "take the next with 'remit lease --next'",
         )
-    command = c.GrantLease(session.exact(item) if item else "", ttl_ms(ttl), work_class, tenant)
+    command = c.GrantLease(
+        session.exact(item) if item else "", ttl_ms(ttl), work_class, tenant, spend
+    )
     done = accepted(session.operations.lease(command, command_id=session.command_id))
     granted = lease_of(done)
     data: dict[str, Any] = {
@@ -205,10 +219,12 @@ def renew(session: Session, item: Exact, fence: Fence, ttl: Ttl = "") -> Answer:
 
 
 @writes(app, "release", WORK, 'remit release W-4 --fence 17 --reason "not mine"')
-def release(session: Session, item: Exact, fence: Fence, reason: Why = "") -> Answer:
+def release(
+    session: Session, item: Exact, fence: Fence, reason: Why = "", spent: Spent = None
+) -> Answer:
     """Hand an item back without a result."""
     name = session.exact(item)
-    command = c.ReleaseLease(name, fence, reason)
+    command = c.ReleaseLease(name, fence, reason, spent)
     done = accepted(session.operations.release(command, command_id=session.command_id))
     ended = [r.event.lease for r in done.events if isinstance(r.event, LeaseReleased)]
     lease = shown_lease(ended[0]) if ended else None
@@ -226,10 +242,12 @@ def brief(session: Session, item: Item) -> Answer:
 
 
 @writes(report, "progress", WORK, 'remit report progress W-4 --fence 17 --text "half done"')
-def progress(session: Session, item: Exact, fence: Fence, text: Words = "") -> Answer:
+def progress(
+    session: Session, item: Exact, fence: Fence, text: Words = "", spent: Spent = None
+) -> Answer:
     """Say how work goes: a claim, kept with the item."""
     name = session.exact(item)
-    command = c.ReportProgress(name, fence, c.Text(text))
+    command = c.ReportProgress(name, fence, c.Text(text), spent)
     done = accepted(session.operations.report_progress(command, command_id=session.command_id))
     return Answer(after(session, name, done), said)
 
@@ -259,6 +277,7 @@ def completion(
         str, typer.Option("--pr-url", metavar="URL", help="Where it is discussed.")
     ] = "",
     text: Words = "",
+    spent: Spent = None,
     repository: Repository = None,
 ) -> Answer:
     """Hand work in: its commits are taken over by SHA, and it goes to review."""
@@ -275,6 +294,7 @@ def completion(
             branch=branch,
             text=text,
             pr_url=pr_url,
+            spent_micros=spent,
             command_id=session.command_id,
         )
     )
