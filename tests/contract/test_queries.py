@@ -7,8 +7,8 @@ import dataclasses
 import pytest
 from tests.contract.builders import T0, blob, edge, item, put, triage
 
-from remit.core.facts import DependencyKind, EdgeState, Lane, LaneId
-from remit.core.status import Status
+from remit.core.facts import DependencyKind, EdgeState, Hold, Item, Lane, LaneId
+from remit.core.status import Outcome, Status
 from remit.ports import Change, Edge, ItemQuery, Store
 
 DEFAULT = "default|default"
@@ -176,6 +176,85 @@ def test_gated_and_held_items(store: Store) -> None:
         assert tx.items(ItemQuery(hold="WAITING")) == ["W-11", "W-12"]
         assert tx.items(ItemQuery(hold="WAITING", newest_first=True, limit=1)) == ["W-12"]
         assert tx.items(ItemQuery(hold="OTHER")) == []
+
+
+def held(number: int, trigger: str, at: int = 0, rank: int = 0) -> Item:
+    """A held item that waits for this."""
+    return item(number, Status.HELD, hold=Hold("WAITING", "admission", trigger, "", at, rank))
+
+
+def test_holds_by_trigger_and_place_in_line(store: Store) -> None:
+    put(
+        store,
+        [
+            held(1, "capacity:A", rank=30),
+            held(2, "capacity:A", rank=10),
+            held(10, "capacity:A", rank=20),
+            held(9, "capacity:A", rank=20),
+            held(3, "capacity:B", rank=1),
+            item(4, Status.READY),
+        ],
+    )
+    with store.read() as tx:
+        assert tx.held("capacity:A", None, 9) == ["W-2", "W-9", "W-10", "W-1"]
+        assert tx.held("capacity:A", None, 2) == ["W-2", "W-9"]
+        assert tx.held("capacity:A", (20, 9), 9) == ["W-10", "W-1"]
+        assert tx.held("capacity:A", (30, 1), 9) == []
+        assert tx.held("capacity", None, 9) == []
+    with store.write() as tx:
+        old = held(2, "capacity:A", rank=10)
+        moved = held(2, "capacity:B", rank=10)
+        tx.write([Change(("item", "W-2"), old, dataclasses.replace(moved, version=2))])
+        assert tx.held("capacity:A", None, 1) == ["W-9"]
+        assert tx.held("capacity:B", None, 9) == ["W-3", "W-2"]
+
+
+def test_holds_by_time(store: Store) -> None:
+    with store.read() as tx:
+        assert tx.next_wake() is None
+    put(
+        store,
+        [
+            held(1, "capacity:A"),
+            held(2, "time:70", at=70),
+            held(3, "capacity:A", at=50),
+            held(10, "capacity:A", at=60),
+            held(9, "capacity:A", at=60),
+        ],
+    )
+    with store.read() as tx:
+        assert tx.waking(70, 9) == ["W-3", "W-9", "W-10", "W-2"]
+        assert tx.waking(69, 9) == ["W-3", "W-9", "W-10"]
+        assert tx.waking(70, 1) == ["W-3"]
+        assert tx.waking(49, 9) == []
+        assert tx.next_wake() == 50
+    with store.write() as tx:
+        old = held(3, "capacity:A", at=50)
+        tx.write([Change(("item", "W-3"), old, item(3, Status.READY, version=2))])
+        assert tx.next_wake() == 60
+
+
+def test_items_that_follow_another(store: Store) -> None:
+    coalesced = {"outcome": Outcome.COALESCED, "successor": "W-1"}
+    put(
+        store,
+        [
+            item(10, Status.CLOSED, **coalesced),
+            item(2, Status.CLOSED, **coalesced),
+            item(3, Status.CLOSED, outcome=Outcome.SUPERSEDED, successor="W-1"),
+            item(4, Status.CLOSED, outcome=Outcome.COALESCED, successor=""),
+            item(5, Status.CLOSED, outcome=Outcome.COALESCED, successor="W-9"),
+        ],
+    )
+    with store.read() as tx:
+        assert tx.followers("W-1", 9) == ["W-2", "W-10"]
+        assert tx.followers("W-1", 1) == ["W-2"]
+        assert tx.followers("W-8", 9) == []
+    with store.write() as tx:
+        old = item(2, Status.CLOSED, **coalesced)
+        gone_on = dataclasses.replace(old, version=2, successor="W-11")
+        tx.write([Change(("item", "W-2"), old, gone_on)])
+        assert tx.followers("W-1", 9) == ["W-10"]
 
 
 @pytest.fixture

@@ -180,7 +180,8 @@ ROWS: dict[str, tuple[str, str]] = {
     "item gone": ("DELETE FROM item_rows WHERE id = 'W-2'", "item_rows W-2"),
     "item added": (("INSERT INTO item_rows SELECT ledger_id, 'W-7', 7, status, lane, rank, gate,"
                    " hold_reason, lease_fence, lease_expires_at, lease_actor, text_digest, unmet,"
-                   " version, state FROM item_rows WHERE id = 'W-1'"), "item_rows W-7"),
+                   " version, state, hold_trigger, hold_at, hold_rank, follows"
+                   " FROM item_rows WHERE id = 'W-1'"), "item_rows W-7"),
     "edge state": ("UPDATE edge_rows SET state = 'dead' WHERE dependent = 'W-1' AND via = 'W-99'",
                    "edge_rows W-99/blocks/dead/W-1/W-99"),
     "edge gone": ("DELETE FROM edge_rows WHERE dependent = 'W-1' AND via = 'W-99'",

@@ -11,6 +11,7 @@ import apsw
 import pytest
 from tests.contract.builders import blob, item, put, triage
 
+from remit.core.facts import Ledger, Policy
 from remit.core.status import Status
 from remit.stores.sqlite import connect
 from remit.stores.sqlite.store import SqliteStore
@@ -52,7 +53,7 @@ def test_an_older_ledger_is_migrated_when_it_is_opened(
     from remit.stores.sqlite.store import open_store
 
     store.close()
-    step = tmp_path / "0002_more.sql"
+    step = tmp_path / f"{connect.SCHEMA_VERSION + 1:04}_more.sql"
     step.write_text("CREATE TABLE more (a TEXT) STRICT;")
     monkeypatch.setattr(connect, "MIGRATIONS", (*connect.MIGRATIONS, step))
     monkeypatch.setattr(connect, "SCHEMA_VERSION", connect.SCHEMA_VERSION + 1)
@@ -60,6 +61,33 @@ def test_an_older_ledger_is_migrated_when_it_is_opened(
     with closing(sqlite3.connect(path)) as raw:
         assert raw.execute("PRAGMA user_version").fetchone()[0] == connect.SCHEMA_VERSION
         assert raw.execute("SELECT count(*) FROM more").fetchone()[0] == 0
+
+
+def test_rows_of_the_first_schema_are_brought_up_to_date(tmp_path: Path) -> None:
+    """A held item and the ledger as they were encoded then are what today's facts encode to."""
+    from remit.stores.fact_codec import encode_fact
+
+    connection = apsw.Connection(str(tmp_path / "old.db"))
+    connection.execute(connect.MIGRATIONS[0].read_text("utf-8"))
+    held = item(1, Status.HELD, title='a "hold":{ of é')
+    now = encode_fact(held)
+    then = now.replace(b'"at":0,"identity":"",', b"").replace(b'"rank":0,"reason"', b'"reason"')
+    assert then != now
+    connection.execute(
+        "INSERT INTO item_rows (ledger_id, id, number, status, lane, rank, gate, hold_reason, unmet,"
+        " version, state) VALUES ('l', 'W-1', 1, 'held', 'a|b', 0, '', 'WAITING', 0, 1, ?)",
+        (then,),
+    )
+    ledger = encode_fact(Ledger(1, '"unsettled": é', 0, False, Policy(), ()))
+    connection.execute(
+        "INSERT INTO fact_rows VALUES ('l', 'ledger', 'ledger', 1, ?)",
+        (ledger.replace(b'"rechecks":[],', b""),),
+    )
+    connection.execute(connect.MIGRATIONS[1].read_text("utf-8"))
+    assert list(connection.execute("SELECT state, hold_trigger, hold_rank FROM item_rows")) == [
+        (now, "time", 0)
+    ]
+    assert list(connection.execute("SELECT body FROM fact_rows")) == [(ledger,)]
 
 
 def test_views_have_plain_names_and_readable_columns(

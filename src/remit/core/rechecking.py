@@ -19,7 +19,7 @@ from remit.core.settlement import review
 from remit.core.status import Kind
 from remit.core.view import Draft, Missing
 
-BATCH: Final = 100
+BATCH: Final = 32
 """Most holds that one transaction looks at."""
 
 

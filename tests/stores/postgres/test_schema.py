@@ -151,7 +151,9 @@ INSERT INTO remit.item_rows SELECT 'ledger-1', 'W-' || n, n,
   (ARRAY['draft','held','ready','leased','closed'])[1 + n % 5], 'lane-' || n % 50, n, 'gate-' || n % 9,
   CASE n % 5 WHEN 1 THEN 'reason-' || n % 7 END, CASE n % 5 WHEN 3 THEN n END,
   CASE n % 5 WHEN 3 THEN n END, CASE n % 5 WHEN 3 THEN 'bob' END, NULL, 0, 1,
-  convert_to(repeat('x', 400), 'UTF8') FROM generate_series(1, 20000) AS n;
+  convert_to(repeat('x', 400), 'UTF8'), CASE n % 5 WHEN 1 THEN 'capacity:C-' || n % 3 END,
+  CASE n % 5 WHEN 1 THEN n END, CASE n % 5 WHEN 1 THEN n END, CASE n % 5 WHEN 4 THEN 'W-' || n % 90 END
+  FROM generate_series(1, 20000) AS n;
 INSERT INTO remit.edge_rows SELECT 'ledger-1', 'W-' || n % 3000, 'blocks', 'unmet', 'W-' || n, 'T'
   FROM generate_series(1, 20000) AS n;
 INSERT INTO remit.child_rows SELECT 'ledger-1', 'W-' || n % 3000, 'W-' || n
@@ -220,6 +222,10 @@ def test_a_query_without_an_index_is_seen(filled: str) -> None:
         ("leased_before", "item_rows_by_fence"),
         ("gated_forward", "item_rows_gated"),
         ("held_backward", "item_rows_held"),
+        ("held", "item_rows_waiting"),
+        ("waking", "item_rows_waking"),
+        ("next_wake", "item_rows_waking"),
+        ("followers", "item_rows_following"),
         ("status_forward", "item_rows_by_status"),
         ("lanes", "lane_rows_in_turn"),
         ("triage_open", "triage_rows_open"),
