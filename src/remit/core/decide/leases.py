@@ -1,8 +1,8 @@
-"""Decisions on leases: grant, renew, release, expire, and the reports made under them.
+"""Decisions on leases: grant, renew, release and expire.
 
 All acquisition checks are made before anything is written, and a refusal writes nothing to the item
 (INV-6). A fence is the ledger's next counter under its epoch (INV-7). Attempts are counted when the
-lease is given, not when it fails (INV-10). What a holder reports is a claim; it is recorded as one.
+lease is given, not when it fails (INV-10).
 """
 
 from __future__ import annotations
@@ -18,12 +18,14 @@ from remit.core.change import changed
 from remit.core.checks import Check, Result
 from remit.core.decide.asking import bad, expired, fenced, find, late_report, moving
 from remit.core.deferred import overtaken
+from remit.core.effect_states import own_effect
+from remit.core.effects import acquire, end_attempt, most_attempts
 from remit.core.facts import Item, Lane, Lease, Policy
-from remit.core.ids import attempt_id, fence_of, lease_id
+from remit.core.ids import fence_of, lease_id
 from remit.core.lanes import in_turn
 from remit.core.refusals import Code, Refused
 from remit.core.settlement import review
-from remit.core.status import Status
+from remit.core.status import Kind, Status
 from remit.core.triage import TriageKind, put_aside
 from remit.core.view import Draft, Missing
 
@@ -64,6 +66,9 @@ def _grant(draft: Draft, cmd: c.GrantLease) -> Refused | None:
     refused = moving(item, "T03", Status.LEASED)
     if refused is not None:
         return refused
+    seen = acquire(draft, item) if item.kind is Kind.EFFECT else ()
+    if isinstance(seen, Refused):
+        return seen
     if item.unmet or _barred(draft, item):
         return _not_ready(item)
     number = item.attempt + 1
@@ -85,7 +90,7 @@ def _grant(draft: Draft, cmd: c.GrantLease) -> Refused | None:
         lease,
         item.counted + 1,
         policy.revision,
-        _acquired(draft, item, policy),
+        _acquired(draft, item, policy, seen),
     )
     draft.emit("item", item.id, event)
     return None
@@ -93,15 +98,19 @@ def _grant(draft: Draft, cmd: c.GrantLease) -> Refused | None:
 
 def _barred(draft: Draft, item: Item) -> bool:
     """Whether a ready item may not be leased all the same, until admission looks at it again."""
+    if item.kind is Kind.EFFECT and isinstance(acquire(draft, item), Refused):
+        return True
     return _spent(draft, item) or bool(draft.ledger.unsettled and overtaken(draft, item))
 
 
 def _spent(draft: Draft, item: Item) -> bool:
     """Whether its attempts are used up: so after a bound was lowered, until a recheck (INV-10)."""
-    return item.counted >= draft.policy.attempts
+    return item.counted >= most_attempts(draft, item)
 
 
-def _acquired(draft: Draft, item: Item, policy: Policy) -> tuple[Check, ...]:
+def _acquired(
+    draft: Draft, item: Item, policy: Policy, seen: tuple[Check, ...]
+) -> tuple[Check, ...]:
     """The checks that let a lease be given, with what each of them saw."""
     loads = (
         f"{draft.load(f'class/{item.work_class}')},{draft.load(f'tenant/{item.tenant}')},"
@@ -109,9 +118,9 @@ def _acquired(draft: Draft, item: Item, policy: Policy) -> tuple[Check, ...]:
     )
     limits = f"{policy.class_leases},{policy.tenant_leases},{policy.actor_leases}"
     return (
-        *_ALWAYS,
+        *(_ALWAYS if not seen else (*_ALWAYS[:-1], *seen)),
         Check("concurrency", Result.PASS, loads, limits),
-        _attempts(item.counted, policy.attempts),
+        _attempts(item.counted, most_attempts(draft, item)),
     )
 
 
@@ -271,6 +280,9 @@ def _release(draft: Draft, cmd: c.ReleaseLease) -> Refused | None:
     lease = fenced(draft, item, cmd.fence, "release", late)
     if isinstance(lease, Refused):
         return lease
+    if item.kind is Kind.EFFECT:
+        _hand_back(draft, item, lease, cmd.reason)
+        return None
     returned = not item.reported
     if not returned and _poisoned(draft, item, lease):
         return None
@@ -289,6 +301,20 @@ def _release(draft: Draft, cmd: c.ReleaseLease) -> Refused | None:
     if status is Status.HELD:
         review(draft, item.id)
     return None
+
+
+def _hand_back(draft: Draft, item: Item, lease: Lease, reason: str) -> None:
+    """The same of effect work: only what neither reported nor intended gives its count back."""
+    effect = own_effect(draft.get, item)
+    tried = effect is not None and effect.lease == lease.id
+    returned = not item.reported and not tried
+
+    def released(status: Status, hold: str, trigger: str) -> e.LeaseReleased:
+        move = ("T04", item.status, status, lease, reason[:500])
+        return e.LeaseReleased(*move, returned, hold, trigger)
+
+    end_attempt(draft, item, "LEASE_RELEASED", released, returned=returned)
+    review(draft, item.id)
 
 
 def _poisoned(draft: Draft, item: Item, lease: Lease) -> bool:
@@ -311,78 +337,25 @@ def _expire(draft: Draft, cmd: c.ExpireLease) -> Refused | None:
     item = draft.item(cmd.item)
     if item is None or item.lease is None or not expired(draft, item.lease):
         return None
-    if _poisoned(draft, item, item.lease):
+    lease = item.lease
+    if item.kind is Kind.EFFECT:
+        end_attempt(
+            draft,
+            item,
+            "LEASE_EXPIRED",
+            lambda to, hold, on: e.LeaseExpired("T04", item.status, to, lease, hold, on),
+            QUEUE,
+        )
+        review(draft, item.id)
+        return None
+    if _poisoned(draft, item, lease):
         return None
     status, reason, trigger, _ = requeue(draft, item)
-    event = e.LeaseExpired("T04", item.status, status, item.lease, reason, trigger)
+    event = e.LeaseExpired("T04", item.status, status, lease, reason, trigger)
     draft.emit("item", item.id, event, QUEUE)
     if status is Status.HELD:
         review(draft, item.id)
     return None
-
-
-def _progress(draft: Draft, cmd: c.ReportProgress) -> Refused | None:
-    item = find(draft, cmd.item)
-    if isinstance(item, Refused):
-        return item
-    late = late_report(cmd.item, cmd.fence, "report:progress", cmd.text)
-    lease = fenced(draft, item, cmd.fence, "report on", late)
-    if isinstance(lease, Refused):
-        return lease
-    event = e.ProgressReported(lease.id, lease.fence, cmd.text.inline, cmd.text.ref)
-    draft.emit("item", item.id, event)
-    return None
-
-
-def _fail(draft: Draft, cmd: c.FailWork) -> Refused | None:
-    item = find(draft, cmd.item)
-    if isinstance(item, Refused):
-        return item
-    kinds = [k.value for k in TriageKind]
-    if cmd.triage_kind not in kinds:
-        return bad("triage kind", cmd.triage_kind, "one of " + ", ".join(kinds))
-    late = late_report(cmd.item, cmd.fence, "fail", cmd.reason)
-    lease = fenced(draft, item, cmd.fence, "give up", late)
-    if isinstance(lease, Refused):
-        return lease
-    put_aside(
-        draft,
-        item,
-        TriageKind(cmd.triage_kind),
-        evidence=(lease.id, *cmd.evidence),
-        reason=cmd.reason.inline,
-        text_ref=cmd.reason.ref,
-    )
-    return None
-
-
-def _late(draft: Draft, cmd: c.RecordLateReport) -> Refused | None:
-    item = find(draft, cmd.item)
-    if isinstance(item, Refused):
-        return item
-    if draft.ask.actor not in item.holders:
-        return Refused(
-            Code.LEASE_OF_ANOTHER,
-            f"cannot record a late report on {item.id} as {draft.ask.actor}: it never held a lease",
-            "leave a note instead: 'remit note'",
-            {"item": item.id},
-        )
-    event = e.LateReportRecorded(
-        cmd.fence,
-        cmd.phase,
-        cmd.branch,
-        cmd.head,
-        cmd.reason,
-        cmd.text.inline,
-        cmd.text.ref,
-    )
-    draft.emit("item", cmd.item, event)
-    return None
-
-
-def attempt_of(draft: Draft, lease: Lease) -> str:
-    """The id of the attempt that a lease began."""
-    return attempt_id(draft.ledger.epoch, lease.item, lease.attempt)
 
 
 HANDLERS: Final[dict[type[c.Command], Callable[[Draft, Any], Refused | None]]] = {
@@ -390,9 +363,6 @@ HANDLERS: Final[dict[type[c.Command], Callable[[Draft, Any], Refused | None]]] =
     c.RenewLease: _renew,
     c.ReleaseLease: _release,
     c.ExpireLease: _expire,
-    c.ReportProgress: _progress,
-    c.FailWork: _fail,
-    c.RecordLateReport: _late,
 }
 
-__all__ = ["ADMISSION", "HANDLERS", "attempt_of"]
+__all__ = ["ADMISSION", "HANDLERS"]

@@ -12,7 +12,7 @@ is not there) raises ``FoldError``: the ledger holds something that no decision 
 from __future__ import annotations
 
 from remit.core.events import Recorded
-from remit.core.evolve import documents, entities, intents, items
+from remit.core.evolve import documents, effects, entities, intents, items
 from remit.core.evolve.moves import Get, Out
 from remit.core.fold import FoldError
 
@@ -23,6 +23,7 @@ _HANDLERS = {
     **items.HANDLERS,
     **documents.HANDLERS,
     **intents.HANDLERS,
+    **effects.HANDLERS,
 }
 
 
