@@ -113,7 +113,7 @@ def trigger_lost(patch: pytest.MonkeyPatch) -> None:
 
 def hold_without_its_trigger(patch: pytest.MonkeyPatch) -> None:
     """A retry decision forgets what ends its hold."""
-    decide = effects.Next
+    decide = Next
 
     def bare(decision: Retry, reason: str, trigger: str = "", at: int = 0) -> Next:
         return decide(decision, reason, " " if decision is Retry.HOLD else trigger, at)

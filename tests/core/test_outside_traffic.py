@@ -17,6 +17,8 @@ from tests.core.invariants import Broken
 from tests.core.outside_mutants import MUTANTS, Mutant
 from tests.core.outside_traffic import EffectTraffic
 
+from remit.core.effect_facts import Effect
+
 CHANCE = st.randoms(use_true_random=False)
 SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
 
@@ -39,7 +41,8 @@ def test_the_traffic_meets_what_it_is_for() -> None:
         traffic.run(120)
         counts.update(traffic.counts)
         counts.update(type(r.event).__name__ for r in traffic.world.events())
-        counts.update(e.state.value for (k, _), e in traffic.world.facts().items() if k == "effect")
+        facts = traffic.world.facts().values()
+        counts.update(fact.state.value for fact in facts if isinstance(fact, Effect))
         counts["refused"] += traffic.there.refused
     for name in (
         "sends", "restores", "observations", "zombie sends", "refused", "EffectVerified",
