@@ -1,8 +1,8 @@
-"""Decisions on leases: grant, renew, release, expire, and the reports made under them.
+"""Decisions on leases: grant, renew, release and expire.
 
 All acquisition checks are made before anything is written, and a refusal writes nothing to the item
 (INV-6). A fence is the ledger's next counter under its epoch (INV-7). Attempts are counted when the
-lease is given, not when it fails (INV-10). What a holder reports is a claim; it is recorded as one.
+lease is given, not when it fails (INV-10).
 """
 
 from __future__ import annotations
@@ -18,10 +18,12 @@ from remit.core.change import changed
 from remit.core.checks import Check, Result
 from remit.core.decide.asking import bad, expired, fenced, find, late_report, moving
 from remit.core.deferred import overtaken
+from remit.core.effect_states import own_effect
+from remit.core.effects import acquire, end_attempt, most_attempts
 from remit.core.facts import Item, Lane, Lease, Policy
-from remit.core.ids import MAX_INTEGER, attempt_id, fence_of, lease_id
+from remit.core.ids import MAX_INTEGER, fence_of, lease_id
 from remit.core.lanes import in_turn
-from remit.core.limit_facts import charge_of, scopes_of
+from remit.core.limit_facts import scopes_of
 from remit.core.limits import (
     limit_of,
     limited_spend,
@@ -81,6 +83,9 @@ def _grant(draft: Draft, cmd: c.GrantLease) -> Refused | None:
     refused = moving(item, "T03", Status.LEASED)
     if refused is not None:
         return refused
+    seen = acquire(draft, item) if item.kind is Kind.EFFECT else ()
+    if isinstance(seen, Refused):
+        return seen
     if item.unmet or _barred(draft, item):
         return _not_ready(item)
     number = item.attempt + 1
@@ -105,7 +110,7 @@ def _grant(draft: Draft, cmd: c.GrantLease) -> Refused | None:
         lease,
         item.counted + 1,
         policy.revision,
-        _acquired(draft, item, policy, spend),
+        _acquired(draft, item, policy, spend, seen),
     )
     draft.emit("item", item.id, event)
     return None
@@ -113,15 +118,19 @@ def _grant(draft: Draft, cmd: c.GrantLease) -> Refused | None:
 
 def _barred(draft: Draft, item: Item) -> bool:
     """Whether a ready item may not be leased all the same, until admission looks at it again."""
+    if item.kind is Kind.EFFECT and isinstance(acquire(draft, item), Refused):
+        return True
     return _spent(draft, item) or bool(draft.ledger.unsettled and overtaken(draft, item))
 
 
 def _spent(draft: Draft, item: Item) -> bool:
     """Whether its attempts are used up: so after a bound was lowered, until a recheck (INV-10)."""
-    return item.counted >= draft.policy.attempts
+    return item.counted >= most_attempts(draft, item)
 
 
-def _acquired(draft: Draft, item: Item, policy: Policy, spend: int) -> tuple[Check, ...]:
+def _acquired(
+    draft: Draft, item: Item, policy: Policy, spend: int, seen: tuple[Check, ...]
+) -> tuple[Check, ...]:
     """The checks that let a lease be given, with what each of them saw."""
     loads = (
         f"{draft.load(f'class/{item.work_class}')},{draft.load(f'tenant/{item.tenant}')},"
@@ -129,9 +138,9 @@ def _acquired(draft: Draft, item: Item, policy: Policy, spend: int) -> tuple[Che
     )
     limits = f"{policy.class_leases},{policy.tenant_leases},{policy.actor_leases}"
     return (
-        *_ALWAYS,
+        *(_ALWAYS if not seen else (*_ALWAYS[:-1], *seen)),
         Check("concurrency", Result.PASS, loads, limits),
-        _attempts(item.counted, policy.attempts),
+        _attempts(item.counted, most_attempts(draft, item)),
         _spend(draft, item, spend),
     )
 
@@ -330,6 +339,10 @@ def _release(draft: Draft, cmd: c.ReleaseLease) -> Refused | None:
         return refused
     stops = settle_spend(draft, item, lease.fence, lease.spend_micros, cmd.spent_micros)
     item = draft.item(item.id) or item
+    if item.kind is Kind.EFFECT:
+        _hand_back(draft, item, lease, cmd.reason)
+        put_over_budget(draft, item.id, lease.fence, stops)
+        return None
     returned = not item.reported
     if not returned and _poisoned(draft, item, lease):
         return None
@@ -349,6 +362,20 @@ def _release(draft: Draft, cmd: c.ReleaseLease) -> Refused | None:
         review(draft, item.id)
     put_over_budget(draft, item.id, lease.fence, stops)
     return None
+
+
+def _hand_back(draft: Draft, item: Item, lease: Lease, reason: str) -> None:
+    """The same of effect work: only what neither reported nor intended gives its count back."""
+    effect = own_effect(draft.get, item)
+    tried = effect is not None and effect.lease == lease.id
+    returned = not item.reported and not tried
+
+    def released(status: Status, hold: str, trigger: str) -> e.LeaseReleased:
+        move = ("T04", item.status, status, lease, reason[:500])
+        return e.LeaseReleased(*move, returned, hold, trigger)
+
+    end_attempt(draft, item, "LEASE_RELEASED", released, returned=returned)
+    review(draft, item.id)
 
 
 def _poisoned(draft: Draft, item: Item, lease: Lease) -> bool:
@@ -371,89 +398,25 @@ def _expire(draft: Draft, cmd: c.ExpireLease) -> Refused | None:
     item = draft.item(cmd.item)
     if item is None or item.lease is None or not expired(draft, item.lease):
         return None
-    if _poisoned(draft, item, item.lease):
+    lease = item.lease
+    if item.kind is Kind.EFFECT:
+        end_attempt(
+            draft,
+            item,
+            "LEASE_EXPIRED",
+            lambda to, hold, on: e.LeaseExpired("T04", item.status, to, lease, hold, on),
+            QUEUE,
+        )
+        review(draft, item.id)
+        return None
+    if _poisoned(draft, item, lease):
         return None
     status, reason, trigger, _ = requeue(draft, item)
-    event = e.LeaseExpired("T04", item.status, status, item.lease, reason, trigger)
+    event = e.LeaseExpired("T04", item.status, status, lease, reason, trigger)
     draft.emit("item", item.id, event, QUEUE)
     if status is Status.HELD:
         review(draft, item.id)
     return None
-
-
-def _progress(draft: Draft, cmd: c.ReportProgress) -> Refused | None:
-    item = find(draft, cmd.item)
-    if isinstance(item, Refused):
-        return item
-    late = late_report(cmd.item, cmd.fence, "report:progress", cmd.text, cmd.spent_micros)
-    lease = fenced(draft, item, cmd.fence, "report on", late)
-    refused = lease if isinstance(lease, Refused) else misspent(cmd.spent_micros)
-    if refused is not None or isinstance(lease, Refused):
-        return refused
-    stops = settle_spend(draft, item, lease.fence, lease.spend_micros, cmd.spent_micros)
-    event = e.ProgressReported(lease.id, lease.fence, cmd.text.inline, cmd.text.ref)
-    draft.emit("item", item.id, event)
-    put_over_budget(draft, item.id, lease.fence, stops)
-    return None
-
-
-def _fail(draft: Draft, cmd: c.FailWork) -> Refused | None:
-    item = find(draft, cmd.item)
-    if isinstance(item, Refused):
-        return item
-    kinds = [k.value for k in TriageKind]
-    if cmd.triage_kind not in kinds:
-        return bad("triage kind", cmd.triage_kind, "one of " + ", ".join(kinds))
-    late = late_report(cmd.item, cmd.fence, "fail", cmd.reason, cmd.spent_micros)
-    lease = fenced(draft, item, cmd.fence, "give up", late)
-    refused = lease if isinstance(lease, Refused) else misspent(cmd.spent_micros)
-    if refused is not None or isinstance(lease, Refused):
-        return refused
-    stops = settle_spend(draft, item, lease.fence, lease.spend_micros, cmd.spent_micros)
-    put_aside(
-        draft,
-        item,
-        TriageKind(cmd.triage_kind),
-        evidence=(lease.id, *cmd.evidence),
-        reason=cmd.reason.inline,
-        text_ref=cmd.reason.ref,
-    )
-    put_over_budget(draft, item.id, lease.fence, stops)
-    return None
-
-
-def _late(draft: Draft, cmd: c.RecordLateReport) -> Refused | None:
-    item = find(draft, cmd.item)
-    if isinstance(item, Refused):
-        return item
-    if draft.ask.actor not in item.holders:
-        return Refused(
-            Code.LEASE_OF_ANOTHER,
-            f"cannot record a late report on {item.id} as {draft.ask.actor}: it never held a lease",
-            "leave a note instead: 'remit note'",
-            {"item": item.id},
-        )
-    event = e.LateReportRecorded(
-        cmd.fence,
-        cmd.phase,
-        cmd.branch,
-        cmd.head,
-        cmd.reason,
-        cmd.text.inline,
-        cmd.text.ref,
-        cmd.spent_micros,
-    )
-    draft.emit("item", cmd.item, event)
-    known = draft.get("charge", charge_of(item.id, cmd.fence))
-    if isinstance(known, int) and misspent(cmd.spent_micros) is None:
-        stops = settle_spend(draft, item, cmd.fence, known, cmd.spent_micros)
-        put_over_budget(draft, item.id, cmd.fence, stops)
-    return None
-
-
-def attempt_of(draft: Draft, lease: Lease) -> str:
-    """The id of the attempt that a lease began."""
-    return attempt_id(draft.ledger.epoch, lease.item, lease.attempt)
 
 
 HANDLERS: Final[dict[type[c.Command], Callable[[Draft, Any], Refused | None]]] = {
@@ -461,9 +424,6 @@ HANDLERS: Final[dict[type[c.Command], Callable[[Draft, Any], Refused | None]]] =
     c.RenewLease: _renew,
     c.ReleaseLease: _release,
     c.ExpireLease: _expire,
-    c.ReportProgress: _progress,
-    c.FailWork: _fail,
-    c.RecordLateReport: _late,
 }
 
-__all__ = ["ADMISSION", "HANDLERS", "attempt_of"]
+__all__ = ["ADMISSION", "HANDLERS"]
