@@ -2,7 +2,8 @@
 
 ``explain`` answers with it. The checks are made by admission itself on the snapshot, so the sheet
 says what admission would say there; what is recorded on the ledger stands beside it, and the two
-are never merged. What nobody looked at is NOT_TESTED (INV-1).
+are never merged. What nobody looked at is NOT_TESTED (INV-1). Effect work has a sheet of its own
+(``sheets``), drawn from its events alone.
 """
 
 from __future__ import annotations
@@ -11,8 +12,9 @@ from typing import Any, Final
 
 from remit.core.facts import LEDGER, Ledger
 from remit.core.refusals import Refused
+from remit.core.status import Kind
 from remit.ports import ReadTx
-from remit.service.reading.items import show
+from remit.service.reading.items import _one, show
 from remit.service.reading.waiting import explain
 
 ASKED: Final = ("draft", "held", "ready")
@@ -28,7 +30,17 @@ OUT_OF_SCOPE: Final = (
 
 def worksheet(tx: ReadTx, name: str) -> dict[str, Any] | Refused:
     """The worksheet of one item as of this snapshot, with verdict, reason and checks beside it."""
-    found = explain(tx, name)
+    one = _one(tx, name)
+    if isinstance(one, Refused):
+        return one
+    if one.kind is Kind.EFFECT:
+        # What lists and delivery work never need is not loaded with them.
+        from remit.service.reading.sheets.effect import worksheet as of_effect
+
+        told = of_effect(tx, one)
+        if told is not None:
+            return told
+    found = explain(tx, one.id)
     if isinstance(found, Refused):
         return found
     item = show(tx, found["id"])
