@@ -21,6 +21,7 @@ from remit.surfaces.cli import (
     operating,
     planning,
     proving,
+    scenarios,
     starting,
     working,
 )
@@ -40,6 +41,7 @@ COMMANDS: Final = (
     ledger_commands,
     following,
     proving,
+    scenarios,
 )
 """Modules whose import declares commands."""
 

@@ -42,4 +42,7 @@ policy: Final = _group("policy", OPERATE, "The figures that decisions use.")
 limit: Final = _group("limit", OPERATE, "What classes, tenants, actors and the ledger may use.")
 kill_switch: Final = _group("kill-switch", OPERATE, "Stop new leases, and let them be given again.")
 prove: Final = _group("prove", OPERATE, "Show that the rules hold, or that a history is possible.")
+scenario: Final = _group(
+    "scenario", LOOK, "Play decision traces, such as your own policy's, before production."
+)
 ledger: Final = _group("ledger", OPERATE, "Check, rebuild, copy and mend the ledger itself.")

@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from remit.surfaces.cli import reads, showing
+from remit.surfaces.cli import reads, sheets, showing
 from remit.surfaces.cli.answers import Answer
 from remit.surfaces.cli.declare import LOOK, OPERATE
 from remit.surfaces.cli.declare import reads as read
@@ -92,10 +92,28 @@ def inbox(session: Session, limit: Limit = reads.LIMIT) -> Answer:
     return replace(reads.inbox(session, limit=limit), show=showing.inbox)
 
 
-@read(app, "explain", LOOK, "remit explain W-4", "remit explain W-4 --at 120")
-def explain(session: Session, item: Item) -> Answer:
-    """Say why an item may be leased or not: the decision worksheet, with every check."""
-    return replace(reads.explain(session, item=item), show=showing.worksheet)
+@read(
+    app,
+    "explain",
+    LOOK,
+    "remit explain W-4",
+    "remit explain WORK-104 --at 120",
+    "remit explain WORK-104 --format markdown",
+)
+def explain(
+    session: Session,
+    item: Item,
+    form: Annotated[
+        sheets.Form, typer.Option("--format", help="How people read it: text or markdown.")
+    ] = sheets.Form.TEXT,
+) -> Answer:
+    """Say why an item may be leased or not: the decision worksheet, with every check.
+
+    For effect work it is drawn from the ledger alone: envelopes, states, evidence, verdict, ownership,
+    attempt, retry and reconciliation.
+    """
+    show = sheets.markdown if form is sheets.Form.MARKDOWN else showing.worksheet
+    return replace(reads.explain(session, item=item), show=show)
 
 
 @read(app, "trace", LOOK, "remit trace W-4", "remit trace W-4 --json")

@@ -210,21 +210,9 @@ def trace(screen: Screen, data: Data) -> None:
 
 def worksheet(screen: Screen, data: Data) -> None:
     """A decision worksheet."""
-    sheet = data["worksheet"]
-    screen.line(sheet["question"], "bold")
-    screen.line(f"{data['verdict']}: {data['reason'] or 'nothing stands against it'}")
-    for section in sheet["sections"]:
-        if section["checks"]:
-            screen.line()
-            rows = [
-                (c["result"], c["check"], c["observed"], c["required"], c["reason"])
-                for c in section["checks"]
-            ]
-            screen.table((section["title"].upper(), "CHECK", "OBSERVED", "REQUIRED", "WHY"), rows)
-    if data["how_to_open"]:
-        screen.line()
-        screen.line(f"next: {data['how_to_open']}")
-    screen.line(f"as of seq {data['as_of_seq']}; not decided here: {plain(sheet['out_of_scope'])}")
+    from remit.surfaces.cli import sheets
+
+    sheets.text(screen, data)
 
 
 def tree(screen: Screen, data: Data) -> None:

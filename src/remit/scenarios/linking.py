@@ -1,0 +1,150 @@
+"""Names of a scenario, looked up before anything runs: works, moments, branches, documents, probes.
+
+A label that nothing carries, a branch that is not there, a moment that comes later than its use: each
+is a fault at its line, so that a scenario never fails half way for a typing error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from remit.core.ids import is_actor_name
+from remit.documents.fields import Faults
+from remit.documents.marked import Marked, shown
+from remit.scenarios import coverage, probes
+from remit.scenarios.clock import BUILT_IN, Moment
+from remit.scenarios.model import Line, Probe, Scenario, Step
+
+LEASING: Final = ("lease", "renew", "release", "intend", "send", "lose", "answer", "finish")
+
+
+def link(found: Scenario, faults: Faults, at: Marked) -> None:
+    """Look up every name of a scenario."""
+    _Linker(found, faults, at).all()
+
+
+class _Linker:
+    def __init__(self, scenario: Scenario, faults: Faults, at: Marked) -> None:
+        self.scenario = scenario
+        self.faults = faults
+        self.at = at
+        self.paths = dict(scenario.paths())
+        self.seen: set[int] = set()
+        self.moments: dict[str, set[str]] = {}
+
+    def note(self, line: int, path: str, message: str, column: int = 1) -> None:
+        """Keep a fault."""
+        self.faults.add(Marked(None, line, column), path, message)
+
+    def all(self) -> None:
+        """Everything that has a name."""
+        for label in self.scenario.covers:
+            if label not in coverage.LABELS:
+                mark = self.at.value["covers"] if isinstance(self.at.value, dict) else self.at
+                self.faults.add(
+                    mark, "$.covers", f"{shown(label)!r} is no label: {_some(coverage.LABELS)}"
+                )
+        later = {d.label for d in self.scenario.documents if d.later}
+        for branch, steps in self.paths.items():
+            self._path(branch, steps, later)
+        for line in self.scenario.oracle:
+            self._line(line)
+        for name, (_, of, _) in self.scenario.labels.items():
+            if of and of not in self.scenario.works:
+                mark = self.at.value["labels"].value[name]
+                self.faults.add(mark, f"$.labels.{shown(name)}", f"there is no work {shown(of)!r}")
+
+    def _path(self, branch: str, steps: tuple[Step, ...], later: set[str]) -> None:
+        moments = set(BUILT_IN)
+        handed: set[str] = set()
+        for step in steps:
+            fresh = id(step) not in self.seen
+            self.seen.add(id(step))
+            if step.at:
+                moments.add(step.at)
+            if fresh:
+                self._step(step, moments, handed, later)
+            if step.verb in ("store", "submit"):
+                handed.add(str(step.args.get("work")))
+            if step.verb == "compensate":
+                handed.add(str(step.args.get("with")))
+        self.moments[branch] = moments
+
+    def _step(self, step: Step, moments: set[str], handed: set[str], later: set[str]) -> None:
+        path, works = f"{step.verb}", self.scenario.works
+        work = str(step.args.get("work") or "")
+        needs = step.verb not in ("store", "submit")
+        if work and work not in works:
+            self.note(
+                step.line, path, f"there is no work {shown(work)!r}: {_some(works)}", step.column
+            )
+        elif work and needs and work not in handed:
+            self.note(step.line, path, f"{work} was not handed in before this step", step.column)
+        other = str(step.args.get("with") or "")
+        if other and other not in works:
+            self.note(step.line, f"{path}.with", f"there is no work {shown(other)!r}", step.column)
+        if step.verb == "register" and step.args.get("document") not in later:
+            said = shown(str(step.args.get("document")))
+            self.note(
+                step.line, path, f"there is no document {said!r} with later: true", step.column
+            )
+        if step.by and not is_actor_name(step.by):
+            self.note(
+                step.line, f"{path}.by", f"{shown(step.by)!r} cannot name an actor", step.column
+            )
+        if step.at and not step.at.replace("_", "").isalnum():
+            self.note(
+                step.line, f"{path}.at", f"{shown(step.at)!r} cannot name a moment", step.column
+            )
+        parts: list[Mapping[str, Any]] = [step.args]
+        if step.verb in ("store", "submit", "redeliver", "compensate"):
+            parts += [works[name].parts for name in (work, other) if name in works]
+        for part in parts:
+            for name, value in part.items():
+                if isinstance(value, Moment) and value.name not in moments:
+                    said = (
+                        f"the moment {shown(value.name)!r} is not named by this step or one before"
+                    )
+                    self.note(step.line, f"{path}.{name}", said, step.column)
+        if step.expect is not None:
+            of = step.expect.parts["work"]
+            if of and of not in works:
+                self.note(step.expect.line, "expect.work", f"there is no work {shown(of)!r}")
+
+    def _line(self, line: Line) -> None:
+        for branch in {line.branch, *(p.branch for p in line.probes)} - {""}:
+            if branch not in self.paths:
+                said = f"there is no branch {shown(branch)!r}: {_some(self.paths)}"
+                self.note(line.line, f"oracle: {shown(line.check)}", said)
+        for probe in line.probes:
+            self._probe(line, probe)
+
+    def _probe(self, line: Line, probe: Probe) -> None:
+        where = f"oracle: {shown(line.check)}"
+        known = probes.PROBES.get(probe.ask)
+        if known is None:
+            if probe.ask:
+                said = f"{shown(probe.ask)!r} is no probe: {_some(probes.PROBES)}"
+                self.note(line.line, where, said)
+            return
+        if probe.of and probe.of not in self.scenario.works:
+            self.note(line.line, where, f"there is no work {shown(probe.of)!r}")
+        if not probe.of and len(self.scenario.works) != 1:
+            self.note(line.line, where, "of is missing: there are several works")
+        if known.named is not None and probe.name not in known.named:
+            wanted = _some(known.named) if known.named else "a name"
+            if known.named or not probe.name:
+                self.note(line.line, where, f"name is {shown(probe.name)!r}, expected {wanted}")
+        branch = probe.branch or line.branch
+        for name, moments in self.moments.items():
+            if branch in ("", name) and probe.at and probe.at not in moments - set(BUILT_IN):
+                self.note(
+                    line.line, where, f"the moment {shown(probe.at)!r} is not named by any step"
+                )
+                break
+
+
+def _some(names: Any) -> str:
+    found = list(names)
+    return "one of " + ", ".join(str(n) for n in found[:40]) if found else "there is none"
