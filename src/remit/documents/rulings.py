@@ -138,7 +138,7 @@ def rulings(data: bytes) -> tuple[list[Ruling], list[Problem]]:
                 at, "$", f"expected one of the parts {', '.join(KINDS)}, which name a revision"
             )
             continue
-        found.append(_ruling(kind, at, faults))
+        found.append(ruling(kind, at, faults))
     _twice(found, documents, faults)
     order = list(KINDS)
     found.sort(key=lambda ruling: order.index(ruling.kind))
@@ -151,7 +151,8 @@ def kind_of(at: Marked) -> str:
     return next((kind for kind in ("policy", "validation", "destination") if kind in names), "")
 
 
-def _ruling(kind: str, at: Marked, faults: Faults) -> Ruling:
+def ruling(kind: str, at: Marked, faults: Faults) -> Ruling:
+    """One document of a known kind; a scenario holds them inside its own."""
     fields, make = KINDS[kind]
     own = at
     if kind == "destination":

@@ -132,10 +132,19 @@ def _table(name: str) -> Callable[[Events], bool]:
 
     def asked(events: Events) -> bool:
         decided = any(e.reason == reason for e in _of(events, RetryDecided))
+        if name in ("present", "absent"):
+            return any(e.state == name.upper() for e in _of(events, EffectObserved))
         evidence = any(reason in getattr(r.event, "evidence", ()) for r in events)
-        return decided or evidence
+        return decided or evidence or (name == "none-after-present" and _gone(events))
 
     return asked
+
+
+def _gone(events: Events) -> bool:
+    """A look-up that saw nothing where something was; on work that is finished nothing is decided."""
+    return any(
+        e.result == "NONE" and e.state == "CONTRADICTED" for e in _of(events, EffectObserved)
+    )
 
 
 def _retry(decision: str) -> Callable[[Events], bool]:

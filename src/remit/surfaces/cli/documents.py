@@ -55,8 +55,7 @@ def read_bytes(file: Path, limit: int) -> bytes:
 def told(problems: Sequence[Problem]) -> list[dict[str, Any]]:
     """Problems as programs read them."""
     return [
-        {"line": p.line, "column": p.column, "path": p.path, "message": p.message}
-        for p in problems
+        {"line": p.line, "column": p.column, "path": p.path, "message": p.message} for p in problems
     ]
 
 

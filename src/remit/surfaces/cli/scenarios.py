@@ -96,9 +96,9 @@ def _shown(screen: Screen, data: Any) -> None:
         state = "ok" if one["ok"] else f"{one['failed']} of {one['checks']} lines FAILED"
         if not every:
             screen.line(f"{one['scenario']}: {state}", "" if one["ok"] else "bold red")
-    lines = len(data["oracle"])
+    number = len(data["oracle"])
     screen.line(
-        f"{data['total']} scenarios, {lines} lines,"
+        f"{data['total']} scenarios, {number} lines,"
         f" {'all as expected' if data['ok'] else str(data['failed']) + ' scenarios FAILED'}",
         "bold",
     )

@@ -48,7 +48,9 @@ def pairs(sheet: Data) -> Iterator[tuple[str, Any]]:
     span = sheet["span"]
     yield "span", ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in span.items())
     for name, value in sheet["revisions"].items():
-        shown = ", ".join(f"{k} {v}" for k, v in value.items()) if isinstance(value, dict) else value
+        shown = (
+            ", ".join(f"{k} {v}" for k, v in value.items()) if isinstance(value, dict) else value
+        )
         yield f"{name} revision", shown
     yield "out of scope", sheet["out_of_scope"]
 
@@ -138,7 +140,9 @@ def _body(section: Data) -> Iterator[str]:
         yield from _table(
             ("result", "check", "observed", "required", "evidence", "reason"),
             [
-                tuple(c[k] for k in ("result", "check", "observed", "required", "evidence", "reason"))
+                tuple(
+                    c[k] for k in ("result", "check", "observed", "required", "evidence", "reason")
+                )
                 for c in section["checks"]
             ],
         )

@@ -62,9 +62,7 @@ def submit_file(session: Session, file: FileName) -> Answer:
     for start in range(0, len(intents), CHUNK):
         part = intents[start : start + CHUNK]
         own = f"{session.command_id}/{start}" if start else session.command_id
-        for one, answer in zip(
-            part, submit(session.operations, part, command_id=own), strict=True
-        ):
+        for one, answer in zip(part, submit(session.operations, part, command_id=own), strict=True):
             if isinstance(answer, Refused):
                 refused.append((one.envelope.work_id, answer))
             else:
@@ -190,7 +188,9 @@ def capacity_show(session: Session, limit: Limit = 50) -> Answer:
 
 def _rulings(screen: Screen, data: Any) -> None:
     for problem in data["problems"]:
-        screen.line(f"{problem['line']}:{problem['column']}: {problem['path']} {problem['message']}")
+        screen.line(
+            f"{problem['line']}:{problem['column']}: {problem['path']} {problem['message']}"
+        )
     screen.table(
         ("kind", "revision", "digest", "state"),
         [(r["kind"], r["label"], r["digest"][:12], r["state"]) for r in data["documents"]],
