@@ -311,7 +311,7 @@ def examine(url: str) -> Examined:
 def git_version(folder: Path) -> str | RepositoryRefusal:
     """What the git program says of its version, or why there is none."""
     from remit.core.gitfacts import RepositoryRefusal
-    from remit.repository.command import Git
+    from remit.machine.git import Git
 
     done = Git().run(["version"], cwd=folder, operation="ask git for its version")
     return done if isinstance(done, RepositoryRefusal) else done.text.strip()
