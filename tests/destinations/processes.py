@@ -89,11 +89,14 @@ class Way:
         self.cut = False
         self.lose_answers = False
         self.delay_ms = 0
+        self.connections = 0
         self._stopped = threading.Event()
         threading.Thread(target=self._accept, daemon=True).start()
 
     def stop(self) -> None:
         self._stopped.set()
+        with contextlib.suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
 
     @contextlib.contextmanager
@@ -126,6 +129,7 @@ class Way:
                 near, _ = self._listener.accept()
             except OSError:
                 return
+            self.connections += 1
             if self.cut:
                 near.close()
                 continue
@@ -138,7 +142,8 @@ class Way:
             while data := source.recv(65_536):
                 if there:
                     time.sleep(self.delay_ms / 1_000)
-                if self.cut or (self.lose_answers and not there):
+                last = not data.startswith(b"HTTP/1.1 100")
+                if self.cut or (self.lose_answers and last and not there):
                     break
                 target.sendall(data)
         # A sender that gives up takes nothing back of what it sent before.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 
-from moto.server import DomainDispatcherApplication, create_backend_app
+from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
 from werkzeug.serving import make_server
 
 

@@ -15,6 +15,7 @@ import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+from urllib.parse import unquote
 
 STATE: dict[str, Any] = {
     # the way
@@ -23,7 +24,7 @@ STATE: dict[str, Any] = {
     "lose_answers": 0,  # so many are done and not answered; -1 all
     "duplicate": 0,  # so many are worked on twice
     "out": "",  # "503" or "closed"
-    "in_flight_ms": 500,  # an honest service drops what waited longer
+    "in_flight_ms": 800,  # an honest service drops what waited longer
     "lag_ms": 0,  # a look-up shows an object so late
     # broken
     "ignores_key": False,
@@ -39,6 +40,7 @@ STATE: dict[str, Any] = {
     "redirect": "",
     "echo_headers": False,
     "trickle_ms": 0,
+    "cut_headers": False,
     "huge": 0,
     "status": 0,
 }
@@ -133,7 +135,7 @@ class Handler(BaseHTTPRequestHandler):
         elif STATE["status"]:
             echo = dict(self.headers) if STATE["echo_headers"] else {}
             self.answer(STATE["status"], echo)
-        elif STATE["trickle_ms"]:
+        elif STATE["trickle_ms"] or STATE["cut_headers"]:
             self.trickle()
         else:
             return False
@@ -142,6 +144,9 @@ class Handler(BaseHTTPRequestHandler):
     def trickle(self) -> None:
         end = time.monotonic() + STATE["trickle_ms"] / 1_000
         self.close_connection = True
+        if STATE["cut_headers"]:
+            self.wfile.write(b"HTTP/1.1 200 OK\r\nX-S")
+            return
         try:
             for byte in "HTTP/1.1 200 OK\r\nX-Slow: " + "a" * 100_000:
                 if time.monotonic() > end:
@@ -200,7 +205,7 @@ class Handler(BaseHTTPRequestHandler):
         self.read()
         if STATE["out"]:
             return self.outage()
-        key = self.path.rpartition("/")[2]
+        key = unquote(self.path.rpartition("/")[2])
         asked = int(self.headers.get("Remit-Fence") or 0)
         with GUARD:
             stands = max(asked, FENCES.get(key, 0))
@@ -226,7 +231,7 @@ class Handler(BaseHTTPRequestHandler):
             return self.answer(200, "x" * STATE["huge"])
         if STATE["empty_200"]:
             return self.answer(200, "fine")
-        key = self.path.rpartition("/")[2]
+        key = unquote(self.path.rpartition("/")[2])
         with GUARD:
             visible = now_us() - STATE["lag_ms"] * 1_000
             found = [one for one in OBJECTS.get(key, []) if one["made"] <= visible]

@@ -3,7 +3,8 @@
 urllib3 does the protocol. Its timeout bounds each wait on the socket, which a service that sends one
 byte a second never meets; so a timer shuts the socket at the end of the whole time. A connection is
 kept for the next call of the same process, never shared with a forked one. What urllib3 says of a
-failure may hold the URL and headers, so only its kind is passed on.
+failure may hold the URL and headers, so only its kind is passed on. An answer must say where it ends
+(``Content-Length``, chunks, or 204): one that ends with its connection may be half of another.
 """
 
 from __future__ import annotations
@@ -56,6 +57,11 @@ class Caller:
         """One request and its whole answer. Raises ``NotSent`` and ``NoAnswer``, nothing else."""
         from urllib3 import Timeout, exceptions
 
+        unfit = [
+            name for name, said in headers.items() if not (said.isascii() and said.isprintable())
+        ]
+        if unfit:
+            raise NotSent(f"cannot {what}: {unfit[0]} is no plain ASCII", "give it a plain value")
         with _ended_at(timeout_ms) as out_of_time:
             try:
                 response = self._manager().request(
@@ -69,7 +75,10 @@ class Caller:
                     preload_content=False,
                 )
                 try:
-                    return HttpAnswer(response.status, response.headers, self._whole(response))
+                    body = self._whole(response)
+                    if out_of_time() or not _framed(response):
+                        raise exceptions.IncompleteRead(len(body), 0)
+                    return HttpAnswer(response.status, response.headers, body)
                 finally:
                     response.close() if out_of_time() else response.release_conn()
             except (exceptions.NewConnectionError, exceptions.ConnectTimeoutError) as error:
@@ -77,9 +86,9 @@ class Caller:
                     f"cannot {what}: no connection ({_kind(error)})",
                     "see whether the service is up",
                 ) from None
-            except (exceptions.LocationValueError, UnicodeError) as error:
+            except exceptions.LocationValueError as error:
                 raise NotSent(
-                    f"cannot {what}: the request is unusable ({_kind(error)})", "mend its settings"
+                    f"cannot {what}: the URL is unusable ({_kind(error)})", "mend its settings"
                 ) from None
             except (exceptions.HTTPError, OSError, ValueError) as error:
                 if _unverified(error):
@@ -97,7 +106,7 @@ class Caller:
         while chunk := response.read1(_CHUNK):
             body += chunk
             if len(body) > self.limit_bytes:
-                raise ValueError(f"over {self.limit_bytes} bytes")
+                raise OSError(f"over {self.limit_bytes} bytes")
         return body
 
     def _manager(self) -> PoolManager:
@@ -165,6 +174,13 @@ def _ended_at(timeout_ms: int) -> Iterator[Any]:
         yield over.is_set
     finally:
         timer.cancel()
+
+
+def _framed(response: BaseHTTPResponse) -> bool:
+    """Whether an answer says where it ends: one that does not may have been cut anywhere."""
+    said = response.headers
+    chunked = said.get("Transfer-Encoding", "").lower() == "chunked"
+    return response.status in (204, 304) or "Content-Length" in said or chunked
 
 
 def _unverified(error: BaseException) -> bool:

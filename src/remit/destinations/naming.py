@@ -19,7 +19,7 @@ from remit.ports.failures import RemitError
 
 FIELDS = ("effect_id", "key", "operation", "manifest_id")
 _OWN = re.compile(r"\{(effect_id|key)\}")
-_PART = re.compile(r"[A-Za-z0-9_@+=,:-][A-Za-z0-9._@+=,:-]{0,199}\Z")
+_PART = re.compile(r"[A-Za-z0-9_@+=,:][A-Za-z0-9._@+=,:-]{0,199}\Z")
 _NAME_LIMIT = 1_000
 
 
@@ -40,7 +40,7 @@ def checked(template: str, setting: str) -> str:
 
 
 def segments(template: str, of: Request | LookUp) -> list[str]:
-    """The parts of a relative path; each is plain, and none is hidden, ``.`` or ``..``.
+    """The parts of a relative path; each is plain: none is hidden, an option, ``.`` or ``..``.
 
     Raises ``NotSent`` where what the request says makes no such path.
     """

@@ -196,13 +196,17 @@ def past_expiry(trial: Trial) -> Check:
 
 @check("late-expiry", needs="request_expiry", brings="delayed")
 def late_expiry(trial: Trial) -> Check:
-    """A request that left in time and arrives after its end leaves nothing."""
+    """A request that left in time and arrives after its end leaves nothing, unlike one without."""
     assert trial.subject.delayed is not None
-    ends = time.time_ns() // 1_000 + 300_000
-    request = replace(trial.request(), expires_at=ends, timeout_ms=150)
+    endless = replace(trial.request(), timeout_ms=150)
     with trial.subject.delayed(600):
+        trial.send(endless)
+        ends = time.time_ns() // 1_000 + 300_000
+        request = replace(trial.request(), expires_at=ends, timeout_ms=150)
         trial.send(request)
         trial.wait(900)
+    if trial.count(endless) != 1:
+        return blocked("nothing arrived late", "a late arrival", "NO_CONTROL")
     return counted(trial, request, 0, "ARRIVED_AFTER_ITS_END")
 
 
@@ -213,7 +217,13 @@ def in_flight(trial: Trial) -> Check:
     bound = trial.enforced.in_flight_ms or 0
     if bound > trial.subject.patience_ms:
         return Check("", Verdict.NOT_TESTED, "", str(bound), reason="BOUND_ABOVE_PATIENCE")
-    request = replace(trial.request(), timeout_ms=150)
+    within, request = (replace(trial.request(), timeout_ms=150) for _ in range(2))
+    if bound > 400:
+        with trial.subject.delayed(250):
+            trial.send(within)
+            trial.wait(250)
+        if trial.count(within) != 1:
+            return blocked("nothing arrived late", "a late arrival", "NO_CONTROL")
     with trial.subject.delayed(bound + 600):
         trial.send(request)
         trial.wait(bound)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from remit.ports.destination import Destination, LookUp
 
@@ -46,4 +46,3 @@ class Subject:
     first_fence: int = 1_000
     patience_ms: int = 5_000
     timeout_ms: int = 10_000
-    run: str = field(default_factory=lambda: uuid.uuid4().hex[:8])

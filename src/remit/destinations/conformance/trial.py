@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import time
+import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -31,6 +32,7 @@ class Trial:
 
     subject: Subject
     texts: list[str] = field(default_factory=list)
+    run: str = field(default_factory=lambda: uuid.uuid4().hex[:8])
     _numbers: itertools.count[int] = field(default_factory=lambda: itertools.count(1))
 
     @property
@@ -50,7 +52,7 @@ class Trial:
     def request(self) -> Request:
         """A request for a new effect."""
         number = next(self._numbers)
-        effect_id = f"{self.subject.prefix}-{self.subject.run}-{number}"
+        effect_id = f"{self.subject.prefix}-{self.run}-{number}"
         return Request(
             effect_id=effect_id,
             key=f"key-{effect_id}",
