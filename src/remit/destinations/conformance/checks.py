@@ -285,8 +285,8 @@ def outage(trial: Trial) -> Check:
     seen = trial.settled(there, lambda seen: seen.result is Result.FOUND)
     if seen.result is not Result.FOUND:
         return failed(seen.result, "FOUND", "NOT_FOUND_AFTERWARDS")
-    if isinstance(outcome, NotSent):
-        return counted(trial, fresh, 0, "NOT_SENT_TOOK_EFFECT")
+    if isinstance(outcome, NotSent) and trial.count(fresh):
+        return failed(trial.count(fresh), 0, "NOT_SENT_TOOK_EFFECT")
     return passed("UNAVAILABLE, then FOUND")
 
 
