@@ -228,7 +228,7 @@ class Handler(BaseHTTPRequestHandler):
         if STATE["out"]:
             return self.outage()
         if STATE["huge"]:
-            return self.answer(200, "x" * STATE["huge"])
+            return self.answer(200, {"objects": 1, "filling": "x" * STATE["huge"]})
         if STATE["empty_200"]:
             return self.answer(200, "fine")
         key = unquote(self.path.rpartition("/")[2])

@@ -222,6 +222,27 @@ def test_a_delay_that_delays_nothing_proves_nothing(service: Service) -> None:
         assert (found.result, found.reason) == (Verdict.BLOCKED, "NO_CONTROL")
 
 
+class ConfirmsNoFence(Bent):
+    def look_up(self, look_up: LookUp) -> Seen:
+        return replace(super().look_up(replace(look_up, fence=0)), confirmed_fence=0)
+
+
+class ConfirmsALowerFence(Bent):
+    def look_up(self, look_up: LookUp) -> Seen:
+        return replace(super().look_up(look_up), confirmed_fence=1)
+
+
+def test_a_fence_may_be_kept_by_a_service_whose_look_up_confirms_none(service: Service) -> None:
+    good = http_subject(service)
+    silent = replace(good, destination=ConfirmsNoFence(good.destination))
+    assert run_check("lower-fence", Trial(silent)).result is Verdict.PASS
+    service.control(ignores_fence=True)
+    assert run_check("lower-fence", Trial(silent)).reason == "LOWER_FENCE_TAKEN"
+    service.control(reset=True)
+    odd = replace(good, destination=ConfirmsALowerFence(good.destination))
+    assert run_check("lower-fence", Trial(odd)).reason == "FENCE_NOT_CONFIRMED"
+
+
 class UndoesNothing(Bent):
     def send(self, request: Request) -> Response:
         if request.compensates:

@@ -83,6 +83,14 @@ def test_a_claim_that_the_adapter_cannot_keep(
     assert codes <= {"NOT_ENFORCED", "NO_LOOKUP_URL"}
 
 
+def test_the_user_of_an_ssh_url_is_no_credential() -> None:
+    settings = {"home": "/srv/work", "remote": "ssh://git@example.org/x", "ref": "refs/heads/main"}
+    document = FOLDER | {"kind": "git", "settings": settings}
+    assert destination(document).name == "reports"
+    settings["remote"] = f"ssh://git:{SECRET}@example.org/x"
+    assert faults(document) == {"$.settings.remote": "WRONG_FORM"}
+
+
 def test_kinds_that_nobody_installed() -> None:
     assert faults(FOLDER | {"kind": "carrier-pigeon"}) == {"$.kind": "UNKNOWN_KIND"}
     assert faults({}) == {"$.name": "MISSING", "$.kind": "MISSING", "$.record": "MISSING"}

@@ -209,39 +209,59 @@ def test_a_paused_sender_without_either_sends_late(root: Path) -> None:
     assert folder.look_up(LOOK).result is Result.FOUND
 
 
-@pytest.mark.parametrize("step", range(1, 9))
-def test_a_sender_killed_anywhere_leaves_all_or_nothing(root: Path, step: int) -> None:
-    program = (
-        "import os, signal, sys\n"
-        "from tests.destinations.test_folder import *\n"
-        "steps = 0\n"
-        "def counted(name):\n"
-        "    good = getattr(os, name)\n"
-        "    def call(*args, **named):\n"
-        "        global steps\n"
-        "        steps += 1\n"
-        f"        if steps == {step}: os.kill(os.getpid(), signal.SIGKILL)\n"
-        "        return good(*args, **named)\n"
-        "    setattr(os, name, call)\n"
-        "for name in ('fsync', 'link', 'rename', 'unlink'): counted(name)\n"
-        "folder_destination(Path(sys.argv[1])).send(REQUEST)\n"
+KILLED = """
+import os, signal, sys
+from tests.destinations.test_folder import *
+
+CALLS = ("open", "fdopen", "mkdir", "fsync", "link", "rename", "unlink")
+GOOD = {name: getattr(os, name) for name in CALLS}
+
+def die_at(step):
+    left = [step]
+    def counted(good):
+        def call(*args, **named):
+            left[0] -= 1
+            if not left[0]:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return good(*args, **named)
+        return call
+    for name in CALLS:
+        setattr(os, name, counted(GOOD[name]))
+
+for step in range(1, 200):
+    root = Path(sys.argv[1], str(step))
+    root.mkdir()
+    child = os.fork()
+    if not child:
+        folder = folder_destination(root)
+        die_at(step)
+        folder.send(REQUEST)
+        os._exit(0)
+    _, status = os.waitpid(child, 0)
+    if os.WIFEXITED(status):
+        print(step, os.WEXITSTATUS(status))
+        break
+"""
+
+
+def test_a_sender_killed_anywhere_leaves_all_or_nothing(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", KILLED, str(tmp_path)], capture_output=True, text=True, timeout=100
     )
-    (root / ".remit").mkdir()
-    (root / "out" / "export").mkdir(parents=True)
-    done = subprocess.run([sys.executable, "-c", program, str(root)], timeout=60)
-    assert done.returncode in (0, -signal.SIGKILL)
-    folder = folder_destination(root)
-    seen = folder.look_up(LOOK)
-    assert seen.differences == ()
-    if seen.result is Result.FOUND:
-        assert seen.value("digest") == REQUEST.digest
-        assert seen.value("manifest_id") == "M-1"
-        assert folder.send(REQUEST).replayed
-    else:
-        assert seen.result is Result.NONE
-        assert not folder.send(REQUEST).replayed
-    assert made(root) == ["out/export/E-1.txt"]
-    assert folder.look_up(LOOK).result is Result.FOUND
+    steps, status = map(int, done.stdout.split())
+    assert (status, steps > 20) == (0, True), done
+    results = []
+    for step in range(1, steps):
+        folder = folder_destination(tmp_path / str(step))
+        seen = folder.look_up(LOOK)
+        results.append(seen.result)
+        assert seen.differences == (), step
+        if seen.result is Result.FOUND:
+            assert (seen.value("digest"), seen.value("manifest_id")) == (REQUEST.digest, "M-1")
+        assert folder.send(REQUEST).replayed == (seen.result is Result.FOUND), step
+        assert made(tmp_path / str(step)) == ["out/export/E-1.txt"]
+        assert folder.look_up(LOOK).value("digest") == REQUEST.digest
+    assert set(results) == {Result.NONE, Result.FOUND}
 
 
 def test_the_record_holds_no_payload(root: Path) -> None:

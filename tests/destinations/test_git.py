@@ -128,6 +128,13 @@ def test_a_remote_that_is_away_is_unavailable_and_nothing_left(repositories: Rep
         assert there.look_up(LOOK).result is Result.UNAVAILABLE
 
 
+def test_a_request_that_has_ended_does_not_leave(repositories: Repositories) -> None:
+    before = repositories.main()
+    with pytest.raises(NotSent):
+        destination(repositories.document()).send(asked(repositories, expires_at=1))
+    assert repositories.main() == before
+
+
 def test_a_push_that_hangs_is_uncertain(repositories: Repositories) -> None:
     there, request = destination(repositories.document()), asked(repositories, timeout_ms=1_500)
     with repositories.lost_answers(), pytest.raises(NoAnswer):

@@ -253,6 +253,13 @@ def test_ids_of_any_characters_stay_in_their_part_of_the_url(service: Service) -
     assert (found.result, found.value("effect_id")) == (Result.FOUND, request.effect_id)
 
 
+def test_a_request_that_has_ended_does_not_leave(service: Service) -> None:
+    request, _ = asked()
+    error = outcome(service.url, replace(request, expires_at=time.time_ns() // 1_000))
+    assert isinstance(error, NotSent)
+    assert service.log(request.key) == []
+
+
 def test_a_header_that_would_split_is_not_sent(service: Service) -> None:
     request, _ = asked()
     error = outcome(service.url, replace(request, manifest_id="a\r\nEvil: 1"))

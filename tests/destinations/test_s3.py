@@ -98,6 +98,12 @@ def test_an_id_that_is_no_part_of_a_key(bucket: Bucket, change: dict[str, Any]) 
         bucket.destination().send(replace(REQUEST, **change))
 
 
+def test_a_request_that_has_ended_does_not_leave(bucket: Bucket) -> None:
+    with pytest.raises(NotSent):
+        bucket.destination().send(replace(REQUEST, expires_at=1))
+    assert bucket.way.connections == 0
+
+
 def test_a_manifest_that_no_header_takes_is_not_sent(bucket: Bucket) -> None:
     with pytest.raises(NotSent):
         bucket.destination().send(replace(REQUEST, manifest_id="é\n"))

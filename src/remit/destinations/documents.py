@@ -79,9 +79,11 @@ def _is_url(value: Any) -> bool:
     if not isinstance(value, str) or not value:
         return False
     try:
-        return "@" not in urlsplit(value).netloc
+        parts = urlsplit(value)
     except ValueError:
         return False
+    # The user of an ssh URL is part of the address, as in ssh://git@host/path.
+    return parts.password is None and (parts.username is None or parts.scheme == "ssh")
 
 
 def _is_environment(value: Any) -> bool:
@@ -105,7 +107,7 @@ _GOOD: Final[Mapping[str, Callable[[Any], bool]]] = {
     ),
 }
 _EXPECTED: Final = {
-    "url": "a URL without a user or password",
+    "url": "a URL without credentials",
     "variable": "the name of an environment variable",
     "environment": "a map of headers to names of environment variables",
     "number": "a whole number, not negative",
