@@ -183,6 +183,12 @@ def test_an_event_that_nobody_asked_for_is_called(events: Events) -> None:
     assert [(p.kind, p.subject) for p in found] == [(Kind.UNEXPECTED, "renewal")]
 
 
+def test_a_refused_command_that_was_done_is_called(events: Events) -> None:
+    assert judge(events, refused={"another"}) == ()
+    found = judge(events, refused={"renewal"})
+    assert [(p.kind, p.subject) for p in found] == [(Kind.DENIED, "renewal")]
+
+
 def test_a_command_done_twice_is_called(events: Events) -> None:
     found = judge(twice(events, e.LateReportRecorded))
     assert [p.kind for p in found] == [Kind.TWICE]
@@ -212,6 +218,7 @@ def test_every_kind_of_problem_is_shown_once() -> None:
     elsewhere = {
         Kind.LOST,
         Kind.ALTERED,
+        Kind.DENIED,
         Kind.ORDER,
         Kind.UNEXPECTED,
         Kind.TWICE,
