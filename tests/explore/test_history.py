@@ -159,6 +159,11 @@ def test_an_acknowledged_event_that_is_gone_is_lost(events: Events) -> None:
     assert [p.kind for p in judge(events[:-1], acknowledged=[told])] == [Kind.LOST]
 
 
+def test_an_acknowledged_event_whose_place_is_taken_is_lost(events: Events) -> None:
+    told = acknowledge([replace(events[-1], command_id="gone")], "gone")
+    assert [p.kind for p in judge(events, acknowledged=[told])] == [Kind.LOST]
+
+
 def test_an_acknowledged_event_that_reads_otherwise_is_called(events: Events) -> None:
     told = acknowledge([replace(events[-1], actor="eve")], "a")
     assert [p.kind for p in judge(events, acknowledged=[told])] == [Kind.ALTERED]

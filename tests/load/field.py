@@ -11,7 +11,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -95,16 +94,16 @@ class Field:
         self.start(name)
         self.did["workers killed"] += 1
 
-    def freeze(self, names: Sequence[str], seconds: float) -> None:
-        """Stop workers for so long wherever they are, then let them go on."""
+    def freeze(self, names: Sequence[str]) -> None:
+        """Stop workers wherever they are."""
         for name in names:
             self._workers[name].send_signal(signal.SIGSTOP)
-        try:
-            time.sleep(seconds)
-        finally:
-            for name in names:
-                self._workers[name].send_signal(signal.SIGCONT)
         self.did["workers stopped"] += len(names)
+
+    def thaw(self, names: Sequence[str]) -> None:
+        """Let stopped workers go on; one that was killed meanwhile lives another life already."""
+        for name in names:
+            self._workers[name].send_signal(signal.SIGCONT)
 
     def cut(self) -> None:
         """Let the server end one of the workers' sessions."""

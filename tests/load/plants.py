@@ -6,6 +6,8 @@ answers before it has committed, that forgets command ids, or that says "nothing
 
 from __future__ import annotations
 
+import os
+import signal
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Final
@@ -46,15 +48,16 @@ def _sometimes(instead: Callable[[PostgresStore, Any, bool], None]) -> None:
         else:
             _commit(store, connection, dirty=dirty)
 
-    PostgresStore._commit = commit  # type: ignore[method-assign]  # the planted fault
+    setattr(PostgresStore, "_commit", commit)  # noqa: B010  # the planted fault
 
 
 def _early_answer() -> None:
-    """A store that answers before the commit is there, and loses it."""
+    """A store that answers before the commit is there, and loses it in a crash soon after."""
 
-    def roll_back(_store: PostgresStore, connection: Any, _dirty: bool) -> None:
+    def roll_back(store: PostgresStore, connection: Any, _dirty: bool) -> None:
         with suppress(psycopg.Error):
             connection.execute("ROLLBACK")
+        store.pause = lambda step: os.kill(os.getpid(), signal.SIGKILL) if step == "begin" else None
 
     _sometimes(roll_back)
 
@@ -67,7 +70,7 @@ def _forgetful() -> None:
         raise OutcomeUnknown("the line was lost", "repeat")
 
     _sometimes(lose)
-    PostgresRead.commands = lambda _tx, _ids: {}  # type: ignore[method-assign]  # the planted fault
+    setattr(PostgresRead, "commands", lambda _tx, _ids: {})  # noqa: B010  # the planted fault
 
 
 def _false_away() -> None:

@@ -147,7 +147,7 @@ def event_of(plain: list[Any]) -> Recorded:
     row = list(plain)
     row[8] = row[8].encode()
     row[11] = bytes.fromhex(row[11] or "")
-    return recorded_of(tuple(row))  # type: ignore[arg-type]  # the columns in their order
+    return recorded_of(tuple(row))
 
 
 def lines(path: Path) -> Iterator[Line]:

@@ -21,14 +21,14 @@ from remit.core.facts import Policy
 
 SYNCED = ("max_connections=60", "log_min_messages=fatal", "shared_buffers=64MB")
 POLICY = Policy(ttl_ms=2_000, longest_lease_ms=6_000, attempts=50, actor_leases=8, ledger_leases=20)
-WEIGHTS = {"complete": 4, "turn": 2, "renew": 3, "progress": 2, "release": 2, "fail": 1}
+WEIGHTS = {"complete": 4.0, "turn": 2, "renew": 3, "progress": 2, "release": 2, "fail": 1}
 HOW = ("postmaster", "all", "session", "worker", "worker")
 """What is killed, in turn, so that a short run has each of them."""
 
 
-def cycle(at: Field, number: int) -> None:
+def cycle(at: Field, number: int, longest_s: float) -> None:
     """Work for a moment, then kill something and have it back."""
-    time.sleep(at.chance.uniform(0.2, 0.9))
+    time.sleep(at.chance.uniform(0.2, longest_s))
     at.watch()
     how = HOW[number % len(HOW)]
     if how == "worker":
@@ -37,10 +37,10 @@ def cycle(at: Field, number: int) -> None:
         at.kill_server(how)
 
 
-def cycles(many: int, workers: int, seed: int) -> Verdict:
+def cycles(many: int, workers: int, seed: int, longest_s: float) -> Verdict:
     """So many cycles under load, then judge."""
     server = Server(SYNCED)
-    load = Load("", "", seed, share=1 << 30, batch=6, weights=WEIGHTS)
+    load = Load("", "", seed, share=1 << 30, batch=6, weights=WEIGHTS, past=0.02)
     try:
         server.start()
         server.run("CREATE DATABASE load")
@@ -48,7 +48,7 @@ def cycles(many: int, workers: int, seed: int) -> Verdict:
             at.start_all()
             time.sleep(0.7)
             for number in range(many):
-                cycle(at, number)
+                cycle(at, number, longest_s)
             time.sleep(0.7)
             at.watch()
             verdict = at.verdict(at.end())
@@ -65,12 +65,12 @@ def cycles(many: int, workers: int, seed: int) -> Verdict:
 
 @pytest.mark.timeout(300)
 def test_server_and_workers_killed_under_load() -> None:
-    cycles(5, workers=3, seed=11)
+    cycles(5, workers=3, seed=11, longest_s=0.8)
 
 
 @pytest.mark.torture
 @pytest.mark.timeout(1_800)
 def test_server_and_workers_killed_fifty_times_under_load() -> None:
-    verdict = cycles(50, workers=6, seed=random.randrange(1 << 32))
+    verdict = cycles(50, workers=8, seed=random.randrange(1 << 32), longest_s=3)
     assert verdict.counts["settled as done"] > 0
     assert verdict.counts["settled as never happened"] > 0

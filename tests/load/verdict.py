@@ -43,12 +43,13 @@ class Verdict:
         return {kind for kind, _ in self.problems}
 
     def told(self) -> str:
-        """All figures in one line each."""
+        """All figures, and the first of what is wrong."""
         figures = ", ".join(f"{count:,} {name}" for name, count in self.counts.items())
         refused = ", ".join(f"{count:,} {code}" for code, count in sorted(self.refusals.items()))
-        return (
-            f"{figures}\nrefused: {refused or 'none'}\nviolations: {self.problems[:20] or 'none'}"
-        )
+        kinds = Counter(kind for kind, _ in self.problems)
+        wrong = [f"{count} {kind}" for kind, count in sorted(kinds.items())] or ["no violations"]
+        wrong += [f"{kind}: {found}" for kind, found in self.problems[:8]]
+        return "\n".join((figures, f"refused: {refused or 'none'}", *wrong))
 
 
 def asked_of(folder: Path) -> list[Asked]:
@@ -94,7 +95,7 @@ def judged(
 
 
 def _said(problem: Problem) -> str:
-    return f"seq {problem.seq}, {problem.subject}: {problem.found}"[:300]
+    return f"seq {problem.seq}, {problem.subject}: {problem.found}"[:200]
 
 
 def _count(verdict: Verdict, asked: Sequence[Asked]) -> None:

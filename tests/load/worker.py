@@ -11,6 +11,7 @@ from __future__ import annotations
 import random
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
@@ -39,7 +40,8 @@ class Load(msgspec.Struct):
     """What every worker of a run does.
 
     ``share``: items that each creates; ``batch``: most elements of a call; ``weights``: how often a
-    worker that holds leases does what; ``past``: the share of writes under a lease of the past.
+    worker that holds leases does what; ``past``: the share of writes under a lease of the past;
+    ``dwell_ms``: the longest that a worker works on what it has leased before it says anything.
     """
 
     url: str
@@ -48,7 +50,8 @@ class Load(msgspec.Struct):
     share: int
     batch: int
     weights: dict[str, float]
-    past: float = 0.02
+    past: float = 0.0
+    dwell_ms: int = 0
     plant: str = ""
 
 
@@ -81,7 +84,7 @@ def perform(
     if op == "turn":
         pairs = operations.report_completion(what, lease_next=True, command_id=command_id)
         return [answer for pair in pairs for answer in pair]
-    call = {
+    calls: dict[str, Callable[..., Any]] = {
         "create": operations.create,
         "lease": operations.lease,
         "renew": operations.renew,
@@ -89,10 +92,10 @@ def perform(
         "complete": operations.report_completion,
         "release": operations.release,
         "fail": operations.fail,
-    }[op]
+    }
     if len(what) == 1:
-        return [call(what[0], command_id=command_id)]
-    found: list[Answer] = call(what, command_id=command_id)
+        return [calls[op](what[0], command_id=command_id)]
+    found: list[Answer] = calls[op](what, command_id=command_id)
     return found
 
 
@@ -192,8 +195,7 @@ class Worker:
         elif not self.held:
             answers = self.call("lease", [[]] * some)
             self.idle = all(isinstance(answer, Refused) for answer in answers)
-            if self.idle:
-                time.sleep(PAUSE_S)
+            time.sleep(PAUSE_S if self.idle else chance.uniform(0, load.dwell_ms / 1_000))
         else:
             [op] = chance.choices(list(load.weights), list(load.weights.values()))
             items = list(self.held.items())

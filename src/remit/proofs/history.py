@@ -139,13 +139,16 @@ def _acknowledged(
 ) -> Iterator[Problem]:
     """Nothing that a caller was told is missing, other than told, or out of line."""
     by_seq = {r.seq: r for r in events}
+    done = {r.command_id for r in events} | {""}
     for told in acknowledged:
         for r in told.events:
             kept = by_seq.get(r.seq)
             if kept is None:
                 yield Problem(Kind.LOST, r.seq, told.command_id, f"{r.event} is not there")
             elif kept != r:
-                yield Problem(Kind.ALTERED, r.seq, told.command_id, f"told {r}, kept {kept}")
+                # Numbers are dense, so the place of what was lost is taken by what came after.
+                kind = Kind.ALTERED if r.command_id in done else Kind.LOST
+                yield Problem(kind, r.seq, told.command_id, f"told {r}, kept {kept}")
     timed = [a for a in acknowledged if a.events and a.answered_us]
     tellings = Counter(a.events[0].seq for a in timed)
     answered = iter(sorted(timed, key=lambda a: a.answered_us))
