@@ -26,7 +26,7 @@ from remit.wiring import Ledger, open_ledger
 
 POLICY = Policy(ttl_ms=1_000, longest_lease_ms=3_000, attempts=100)
 WEIGHTS = {"complete": 2.0, "turn": 2.0, "progress": 2.0, "release": 4.0}
-WORKED_S = 1.5
+WORKED_S = 1.0
 
 
 @contextmanager
