@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -27,13 +28,16 @@ from tests.load.worker import Load
 from tests.stores.postgres.server import Server
 
 from remit.core import commands as c
-from remit.core.facts import Policy
+from remit.core.facts import Fact, Key, Policy
 from remit.core.ledger_commands import SetPolicy
 from remit.ports import RemitError
 from remit.wiring import Ledger, create_ledger, open_ledger
 
 OWNER: Final = "ann"
 OPEN: Final = ("draft", "held", "ready", "leased")
+PATIENCE_S: Final = 100.0
+"""How long a field waits for work to be done."""
+
 END_S: Final = 60.0
 """How long workers that were told to stop may take, when nothing befalls them any more."""
 
@@ -140,27 +144,44 @@ class Field:
             if code is not None:
                 self._look(name, code)
 
-    def left(self) -> int | None:
-        """Items to be worked on or not yet created; None where the store cannot say now."""
+    def facts(self) -> tuple[int, dict[Key, Fact]] | None:
+        """The newest event and all counts; None where the store cannot say now."""
         try:
             ledger = open_ledger(self.load.url)
         except RemitError:
             return None
         try:
             with ledger.reading() as tx:
-                facts = tx.small()
+                return tx.head().seq, tx.small()
         except RemitError:
             return None
         finally:
             ledger.close()
 
-        def figure(kind: str, name: str) -> int:
-            found = facts.get((kind, name), 0)
-            return found if isinstance(found, int) else 0
-
-        made = figure("counter", "work-item")
-        standing = sum(figure("count", status) for status in OPEN)
+    def left(self) -> int | None:
+        """Items to be worked on or not yet created; None where the store cannot say now."""
+        found = self.facts()
+        if found is None:
+            return None
+        counts = {key: fact for key, fact in found[1].items() if isinstance(fact, int)}
+        standing = sum(counts.get(("count", status), 0) for status in OPEN)
+        made = counts.get(("counter", "work-item"), 0)
         return len(self.names) * self.load.share - made + standing
+
+    def wait(self, events: int) -> None:
+        """Let the workers write so many events more, as long as any of them lives."""
+        goal = None
+        until = time.monotonic() + PATIENCE_S
+        while any(worker.poll() is None for worker in self._workers.values()):
+            self.watch()
+            found = self.facts()
+            if found is not None:
+                goal = found[0] + events if goal is None else goal
+                if found[0] >= goal:
+                    return
+            if time.monotonic() > until:
+                raise AssertionError(f"no {events} events in {PATIENCE_S} s")
+            time.sleep(0.05)
 
     def end(self) -> list[Asked]:
         """Tell all workers to stop, settle what is open, and return what they asked."""

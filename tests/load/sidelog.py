@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -39,10 +39,14 @@ class Part(msgspec.Struct, omit_defaults=True):
 
 
 class Line(msgspec.Struct, omit_defaults=True):
-    """One line: a life that began (``life``), a question (``args``) or what came of one (``came``)."""
+    """One line: a life that began (``life``), a question (``args``) or what came of one (``came``).
+
+    ``made`` is how many items the worker had created when it asked.
+    """
 
     at: int
     life: int = 0
+    made: int = 0
     id: str = ""
     op: str = ""
     args: list[list[Any]] = []
@@ -58,6 +62,7 @@ class Asked:
     op: str
     args: list[list[Any]]
     asked_us: int
+    made: int = 0
     came: list[str] = field(default_factory=list)
     parts: list[Part] = field(default_factory=list)
     answered_us: int = 0
@@ -115,9 +120,9 @@ class SideLog:
         """A life of the worker begins."""
         self._write(Line(now_us(), life=life))
 
-    def ask(self, command_id: str, op: str, args: list[list[Any]]) -> None:
+    def ask(self, command_id: str, op: str, args: list[list[Any]], made: int) -> None:
         """What is about to be asked."""
-        self._write(Line(now_us(), id=command_id, op=op, args=args))
+        self._write(Line(now_us(), made=made, id=command_id, op=op, args=args))
 
     def came(self, command_id: str, what: str) -> None:
         """An attempt that brought no answer, or another one that begins."""
@@ -150,27 +155,31 @@ def event_of(plain: list[Any]) -> Recorded:
     return recorded_of(tuple(row))
 
 
-def lines(path: Path) -> Iterator[Line]:
-    """The whole lines of a log."""
+def read(path: Path, tail: int = 0) -> tuple[int, list[Asked]]:
+    """How many lives a worker had, and what it asked, in order.
+
+    With ``tail`` only what begins in the last so many bytes: enough for a worker that lives again,
+    which asks one thing at a time.
+    """
     decode = msgspec.json.Decoder(Line).decode
-    with path.open("rb") as file:
-        for line in file:
-            if line.endswith(b"\n"):
-                yield decode(line)
-
-
-def read(path: Path) -> tuple[int, list[Asked]]:
-    """How many lives a worker had, and all that it asked, in order."""
     lives = 0
     asked: dict[str, Asked] = {}
-    for line in lines(path):
-        if line.life:
-            lives = line.life
-        elif line.args:
-            asked[line.id] = Asked(line.id, line.op, line.args, line.at)
-        else:
-            found = asked[line.id]
-            found.came.append(line.came)
-            if line.came == ANSWERED:
-                found.parts, found.answered_us = line.parts, line.at
+    with path.open("rb") as file:
+        if 0 < tail < path.stat().st_size:
+            file.seek(-tail, os.SEEK_END)
+            file.readline()
+        for text in file:
+            if not text.endswith(b"\n"):
+                break
+            line = decode(text)
+            if line.life:
+                lives = line.life
+            elif line.args:
+                lives = max(lives, int(line.id.split(".")[1]))
+                asked[line.id] = Asked(line.id, line.op, line.args, line.at, line.made)
+            elif line.id in asked or not tail:
+                found = asked[line.id]
+                found.came.append(line.came)
+                if line.came == ANSWERED:
+                    found.parts, found.answered_us = line.parts, line.at
     return lives, list(asked.values())

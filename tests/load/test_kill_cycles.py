@@ -25,11 +25,14 @@ WEIGHTS = {"complete": 4.0, "turn": 2, "renew": 3, "progress": 2, "release": 2, 
 HOW = ("postmaster", "all", "session", "worker", "worker")
 """What is killed, in turn, so that a short run has each of them."""
 
+EVENTS = 60
+"""How many events lie between two kills at least, however slow the machine is."""
+
 
 def cycle(at: Field, number: int, longest_s: float) -> None:
-    """Work for a moment, then kill something and have it back."""
-    time.sleep(at.chance.uniform(0.2, longest_s))
-    at.watch()
+    """Let some work be done, and a moment pass; then kill something and have it back."""
+    at.wait(EVENTS)
+    time.sleep(at.chance.uniform(0, longest_s))
     how = HOW[number % len(HOW)]
     if how == "worker":
         at.kill_worker(at.one())
@@ -46,11 +49,9 @@ def cycles(many: int, workers: int, seed: int, longest_s: float) -> Verdict:
         server.run("CREATE DATABASE load")
         with field(server, "load", load, workers, POLICY) as at:
             at.start_all()
-            time.sleep(0.7)
             for number in range(many):
                 cycle(at, number, longest_s)
-            time.sleep(0.7)
-            at.watch()
+            at.wait(EVENTS)
             verdict = at.verdict(at.end())
     finally:
         server.stop()
@@ -59,18 +60,18 @@ def cycles(many: int, workers: int, seed: int, longest_s: float) -> Verdict:
     assert counts["not settled"] == 0
     done, never = counts["settled as done"], counts["settled as never happened"]
     assert counts["unknown outcomes"] == done + never
-    assert counts["acknowledged elements"] > 20 * many
+    assert counts["acknowledged elements"] > 10 * many
     return verdict
 
 
 @pytest.mark.timeout(300)
 def test_server_and_workers_killed_under_load() -> None:
-    cycles(5, workers=3, seed=11, longest_s=0.8)
+    cycles(5, workers=3, seed=11, longest_s=0.3)
 
 
 @pytest.mark.torture
 @pytest.mark.timeout(1_800)
 def test_server_and_workers_killed_fifty_times_under_load() -> None:
-    verdict = cycles(50, workers=8, seed=random.randrange(1 << 32), longest_s=3)
+    verdict = cycles(50, workers=8, seed=random.randrange(1 << 32), longest_s=2)
     assert verdict.counts["settled as done"] > 0
     assert verdict.counts["settled as never happened"] > 0

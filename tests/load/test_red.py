@@ -6,7 +6,6 @@ that is missing, an answer that was never given, a question that nobody wrote do
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -26,19 +25,17 @@ from remit.wiring import Ledger, open_ledger
 
 POLICY = Policy(ttl_ms=1_000, longest_lease_ms=3_000, attempts=100)
 WEIGHTS = {"complete": 2.0, "turn": 2.0, "progress": 2.0, "release": 4.0}
-WORKED_S = 1.0
+EVENTS = 700
+"""How many events the workers write before they are told to stop."""
 
 
 @contextmanager
 def worked(server: Server, database: str, plant: str = "") -> Iterator[Field]:
     """Three workers that have worked for a moment."""
-    load = Load("", "", 3, 60, 4, WEIGHTS, past=0.3, dwell_ms=30, plant=plant)
+    load = Load("", "", 3, 60, 4, WEIGHTS, past=0.5, dwell_ms=30, plant=plant)
     with field(server, database, load, 3, POLICY) as at:
         at.start_all()
-        until = time.monotonic() + 20
-        while at.left() == 3 * load.share and time.monotonic() < until:
-            time.sleep(0.05)
-        time.sleep(WORKED_S)
+        at.wait(EVENTS)
         yield at
 
 

@@ -29,9 +29,10 @@ LONG_STOP_S = 11.0
 
 @dataclass(frozen=True)
 class Size:
-    """How large a run is; each fault comes every so many seconds, about.
+    """How large a run is. Faults come by the work that is done, so that a slow machine has as many:
 
-    ``long_stops``: one stop of so many lasts longer than a writer waits for a lock; 0: none does.
+    one of each kind after about so many items were handed in. ``long_stops``: one stop of so many
+    lasts longer than a writer waits for a lock; 0: none does.
     """
 
     workers: int
@@ -39,16 +40,16 @@ class Size:
     batch: int
     dwell_ms: int
     ttl_ms: int
-    kill_s: float
-    stop_s: float
-    cut_s: float
+    kill: int
+    stop: int
+    cut: int
     long_stops: int
     longest_s: float
 
 
-SHORT = Size(4, 400, 6, 100, 1_000, kill_s=0.9, stop_s=1.5, cut_s=0.3, long_stops=0, longest_s=60)
+SHORT = Size(4, 400, 6, 100, 1_000, kill=50, stop=120, cut=25, long_stops=0, longest_s=90)
 LONG = Size(
-    16, 50_000, 25, 200, 2_500, kill_s=1.5, stop_s=8, cut_s=0.4, long_stops=6, longest_s=1_500
+    16, 50_000, 25, 100, 4_000, kill=250, stop=1_500, cut=100, long_stops=8, longest_s=1_700
 )
 
 
@@ -60,35 +61,36 @@ class Storm:
     size: Size
     stops: int = 0
     frozen: dict[str, float] = field(default_factory=dict)
-    due: dict[str, float] = field(default_factory=dict)
+    due: dict[str, int] = field(default_factory=dict)
 
     def blow(self) -> float:
         """Let faults befall the workers until all items are handed in; the seconds that it took."""
-        started = now = looked = time.monotonic()
-        faults: dict[str, tuple[float, Callable[[], None]]] = {
-            "kill": (self.size.kill_s, self.kill),
-            "stop": (self.size.stop_s, self.stop),
-            "cut": (self.size.cut_s, self.at.cut),
+        started = now = time.monotonic()
+        size = self.size
+        faults: dict[str, tuple[int, Callable[[], None]]] = {
+            "kill": (size.kill, self.kill),
+            "stop": (size.stop, self.stop),
+            "cut": (size.cut, self.at.cut),
         }
-        self.due = {name: now + self.soon(every) for name, (every, _) in faults.items()}
-        while now - started < self.size.longest_s:
+        self.due = {name: self.soon(every) for name, (every, _) in faults.items()}
+        while now - started < size.longest_s:
+            self.at.watch()
+            left = self.at.left()
+            if left == 0:
+                break
+            done = 0 if left is None else size.items - left
             for name, (every, fault) in faults.items():
-                if now >= self.due[name]:
+                if done >= self.due[name]:
                     fault()
-                    self.due[name] = time.monotonic() + self.soon(every)
-            self.thaw(now)
-            if now - looked > 0.5:
-                self.at.watch()
-                if self.at.left() == 0:
-                    break
-                looked = time.monotonic()
-            time.sleep(0.02)
+                    self.due[name] += self.soon(every)
             now = time.monotonic()
+            self.thaw(now)
+            time.sleep(0.1)
         self.thaw(float("inf"))
         return now - started
 
-    def soon(self, every: float) -> float:
-        return self.at.chance.uniform(0.5, 1.5) * every
+    def soon(self, every: int) -> int:
+        return round(self.at.chance.uniform(0.5, 1.5) * every)
 
     def kill(self) -> None:
         """Kill a worker that is not stopped."""

@@ -32,8 +32,11 @@ from remit.wiring import Ledger
 PAUSE_S: Final = 0.02
 """How long a worker waits before it asks a store again that is away, or for work where none is."""
 
-PAST: Final = 200
+PAST: Final = 12
 """How many finished leases a worker remembers, to write under them all the same."""
+
+TAIL: Final = 1 << 20
+"""How much of its log a worker reads when it lives again, in bytes."""
 
 
 class Load(msgspec.Struct):
@@ -107,7 +110,7 @@ class Worker:
         self.stop = folder / "stop"
         self.name = name
         path = folder / f"{name}.log"
-        lives, asked = read(path) if path.exists() else (0, [])
+        lives, asked = read(path, TAIL) if path.exists() else (0, [])
         self.life = lives + 1
         self.chance = random.Random(f"{self.load.seed} {name} {self.life}")
         self.log = SideLog(path)
@@ -117,6 +120,7 @@ class Worker:
         self.created = self.number = 0
         self.idle = False
         for one in asked:
+            self.created = one.made
             self.learn(one.op, one.args, [_gist(part) for part in one.parts])
         self.open = [one for one in asked if ANSWERED not in one.came]
         if self.chance.random() < 0.5:
@@ -148,7 +152,7 @@ class Worker:
         """Write down what is asked, and ask until there is an answer."""
         self.number += 1
         command_id = f"{self.name}.{self.life}.{self.number}"
-        self.log.ask(command_id, op, args)
+        self.log.ask(command_id, op, args, self.created)
         return self.until_answered(command_id, op, args)
 
     def until_answered(self, command_id: str, op: str, args: list[list[Any]]) -> list[Answer]:
