@@ -39,6 +39,7 @@ def worked(server: Server, database: str, plant: str = "") -> Iterator[Field]:
         yield at
 
 
+@pytest.mark.timeout(300)
 @pytest.mark.parametrize("plant", PLANTS)
 def test_a_planted_fault_is_called_by_its_name(postgres: Server, database: str, plant: str) -> None:
     with worked(postgres, database, plant) as at:
@@ -118,6 +119,7 @@ CHANGES: dict[str, tuple[Change, str]] = {
 """Ways to falsify the record of a good run, and what each must be called."""
 
 
+@pytest.mark.timeout(300)
 def test_a_good_run_falsified_is_called_by_its_name(postgres: Server, database: str) -> None:
     with worked(postgres, database) as at:
         asked = at.end()

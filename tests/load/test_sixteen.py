@@ -47,7 +47,7 @@ class Size:
     longest_s: float
 
 
-SHORT = Size(4, 400, 6, 100, 1_000, kill=50, stop=120, cut=25, long_stops=0, longest_s=90)
+SHORT = Size(4, 400, 6, 100, 1_000, kill=50, stop=120, cut=25, long_stops=0, longest_s=150)
 LONG = Size(
     16, 50_000, 25, 100, 4_000, kill=250, stop=1_500, cut=100, long_stops=8, longest_s=1_700
 )
@@ -144,7 +144,7 @@ def storm(server: Server, database: str, size: Size, seed: int) -> Verdict:
     return verdict
 
 
-@pytest.mark.timeout(200)
+@pytest.mark.timeout(300)
 def test_four_processes_through_kills_stops_and_cuts(postgres: Server, database: str) -> None:
     storm(postgres, database, SHORT, seed=7)
 
