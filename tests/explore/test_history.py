@@ -159,6 +159,11 @@ def test_an_acknowledged_event_that_is_gone_is_lost(events: Events) -> None:
     assert [p.kind for p in judge(events[:-1], acknowledged=[told])] == [Kind.LOST]
 
 
+def test_an_acknowledged_event_whose_place_is_taken_is_lost(events: Events) -> None:
+    told = acknowledge([replace(events[-1], command_id="gone")], "gone")
+    assert [p.kind for p in judge(events, acknowledged=[told])] == [Kind.LOST]
+
+
 def test_an_acknowledged_event_that_reads_otherwise_is_called(events: Events) -> None:
     told = acknowledge([replace(events[-1], actor="eve")], "a")
     assert [p.kind for p in judge(events, acknowledged=[told])] == [Kind.ALTERED]
@@ -181,6 +186,12 @@ def test_the_first_answer_given_again_is_no_fault(events: Events) -> None:
 def test_an_event_that_nobody_asked_for_is_called(events: Events) -> None:
     found = judge(events, sent={"late"})
     assert [(p.kind, p.subject) for p in found] == [(Kind.UNEXPECTED, "renewal")]
+
+
+def test_a_refused_command_that_was_done_is_called(events: Events) -> None:
+    assert judge(events, refused={"another"}) == ()
+    found = judge(events, refused={"renewal"})
+    assert [(p.kind, p.subject) for p in found] == [(Kind.DENIED, "renewal")]
 
 
 def test_a_command_done_twice_is_called(events: Events) -> None:
@@ -212,6 +223,7 @@ def test_every_kind_of_problem_is_shown_once() -> None:
     elsewhere = {
         Kind.LOST,
         Kind.ALTERED,
+        Kind.DENIED,
         Kind.ORDER,
         Kind.UNEXPECTED,
         Kind.TWICE,

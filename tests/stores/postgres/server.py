@@ -16,7 +16,9 @@ import tempfile
 import time
 import warnings
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
+from random import Random
 
 import psycopg
 
@@ -109,11 +111,33 @@ class Server:
                 [*command, *options], user=self.user, stdout=log, stderr=log, cwd=self.folder
             )
 
-    def kill(self) -> None:
-        """End it at once, as a crash would: no checkpoint, no farewell to anybody."""
+    def kill(self, *, children: bool = False) -> None:
+        """End it at once, as a crash would: no checkpoint, no farewell to anybody.
+
+        With ``children`` all of its processes, sessions too; without, they end when they notice.
+        """
         assert self._process is not None
+        ended = self.children() if children else []
         os.kill(self.pid, signal.SIGKILL)
+        for pid in ended:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
         self._process.wait(30)
+
+    def kill_child(self, chance: Random) -> None:
+        """End one of its processes at once; it then ends all sessions and recovers by itself."""
+        with suppress(ProcessLookupError):
+            os.kill(chance.choice(self.children()), signal.SIGKILL)
+
+    def children(self) -> list[int]:
+        """The processes that the server started: its sessions and what it has in the background."""
+        found = []
+        for stat in Path("/proc").glob("[0-9]*/stat"):
+            with suppress(OSError):
+                text = stat.read_text("utf-8", "replace")
+                if int(text.rpartition(")")[2].split()[1]) == self.pid:
+                    found.append(int(stat.parent.name))
+        return found
 
     def stop(self) -> None:
         """End it and remove its folder."""
