@@ -22,15 +22,12 @@ from remit.core.dependencies import (
     unresolved,
 )
 from remit.core.effect_facts import Intent
+from remit.core.effects import awaits_retry, most_attempts
 from remit.core.events import SettlementDeferred
 from remit.core.facts import Dependency, DependencyKind, EdgeState, Item, Key
 from remit.core.followers import ended_without, release
 from remit.core.ids import is_item_id
-from remit.core.item_events import (
-    DependencyAdded,
-    DependencyRemoved,
-    DependencySettled,
-)
+from remit.core.item_events import DependencyAdded, DependencyRemoved, DependencySettled
 from remit.core.registration import attach_rule
 from remit.core.status import Status
 from remit.core.triage import TriageKind, put_aside
@@ -266,7 +263,7 @@ def _any_child(draft: Draft, name: str) -> bool:
 def review(draft: Draft, name: str) -> None:
     """Let admission look at an item, with the rows of its accepted rule where it has none."""
     item = draft.item(name)
-    if item is None or item.status not in QUEUED:
+    if item is None or item.status not in QUEUED or awaits_retry(draft, item):
         return
     dead = dead_edge(item)
     if dead:
@@ -279,7 +276,7 @@ def review(draft: Draft, name: str) -> None:
             by=ADMISSION,
         )
         return
-    if item.counted >= draft.policy.attempts:
+    if item.counted >= most_attempts(draft, item):
         put_aside(
             draft,
             item,
