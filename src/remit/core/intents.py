@@ -3,7 +3,8 @@
 ``assess`` in ``core/verdict.py`` decides; this module finds what it decides on and says what came of
 it in one ``AdmissionDecided``, with the move that it leads to. Nothing is written where verdict,
 reason, trigger and time trigger are what they were. Work that is ready stays so when its capacity
-evidence grows old: it was admitted, and only a dependency that is unmet again takes that back.
+evidence grows old: it was admitted, and only a dependency that is unmet again takes that back, or an
+effect of which an adopted ledger knows nothing.
 
 An effect belongs to one work at a time. Work that is admitted or held claims its effect; another
 one that names it is coalesced, held or rejected, and may claim it once it is free (row 3).
@@ -253,7 +254,8 @@ def decide_intent(draft: Draft, item: Item) -> bool:
 
 
 def _hold(draft: Draft, item: Item, found: Finding) -> bool:
-    if item.status is Status.READY and found.reason != "UNMET_DEPENDENCY":
+    back = item.unmet > 0 or found.reason == "PRIOR_EFFECT_UNRECONCILED"
+    if item.status is Status.READY and not back:
         return False
     if item.status is not Status.HELD:
         _claim(draft, item)
