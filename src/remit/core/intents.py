@@ -141,6 +141,7 @@ def gather(draft: Draft, item: Item, intent: Intent, *, eligible: bool) -> Evide
     want(draft, evidence_keys(item, intent))
     effect = draft.get("effect", envelope.effect_id) if envelope.effect_id else None
     own = effect if isinstance(effect, Effect) and effect.item == item.id else None
+    rival = _rival(draft, item, intent, effect) if effect is not own else None
     seen, admitted = _observed(draft, item.work_class)
     return Evidence(
         work_class=item.work_class,
@@ -148,10 +149,10 @@ def gather(draft: Draft, item: Item, intent: Intent, *, eligible: bool) -> Evide
         stored=draft.load(f"stored/{item.work_class}"),
         validated_seq=intent.validated_seq,
         faults=len(intent.faults),
-        own=_own_state(draft, intent, effect, own),
+        own=_own_state(draft, intent, effect, own, rival),
         own_seq=(own.observed_seq or own.intended_seq) if own else 0,
         intents=effect.intents if isinstance(effect, Effect) else 0,
-        rival=_rival(draft, item, intent, effect) if effect is not own else None,
+        rival=rival,
         cancellation_seq=intent.cancellation_seq,
         unmet=tuple(d.via for d in unmet_edges(item)),
         destination=_label(draft, f"destination/{envelope.destination}")
@@ -165,13 +166,22 @@ def gather(draft: Draft, item: Item, intent: Intent, *, eligible: bool) -> Evide
     )
 
 
-def _own_state(draft: Draft, intent: Intent, effect: object, own: Effect | None) -> EffectState:
-    """What is known of the work's own effect; on an adopted ledger a new one may have been sent."""
+def _own_state(
+    draft: Draft, intent: Intent, effect: object, own: Effect | None, rival: Rival | None
+) -> EffectState:
+    """What is known of the work's own effect; on an adopted ledger a new one may have been sent.
+
+    One that this work would take over from closed work counts as its own.
+    """
     epoch = draft.ledger.epoch
     if own is not None:
         return effect_standing(own, epoch)
-    lost = epoch > 0 and effect is None and intent.envelope.replay_class != ReplayClass.PURE
-    return EffectState.UNCERTAIN if lost else EffectState.NOT_STARTED
+    lost = effect is None
+    if isinstance(effect, Effect) and rival is not None:
+        gone = rival.state in (EffectState.NOT_STARTED, EffectState.ABSENT)
+        lost = rival.standing == "closed" and gone and effect.epoch < epoch
+    outside = intent.envelope.replay_class != ReplayClass.PURE
+    return EffectState.UNCERTAIN if lost and outside and epoch else EffectState.NOT_STARTED
 
 
 def _label(draft: Draft, pointer: str) -> str:
