@@ -240,6 +240,6 @@ def test_a_stored_ledger_is_judged_by_its_url(
     Operations(ledger.store, Caller("ann")).run(c.EngageKillSwitch("x"))
     ledger.close()
     url = url_of(tmp_path / "ledger.db")
-    assert run_history(url) == {"ok": True, "events": 6, "problems": []}
+    assert run_history(url) == {"ok": True, "events": 7, "problems": []}
     assert main(["history", url]) == 0
     assert json.loads(capsys.readouterr().out)["ok"]
