@@ -347,10 +347,10 @@ UPDATE remit.item_rows AS t
               %s::bigint[], %s::bytea[], %s::bigint[])
        AS n(id, number, status, lane, rank, gate, hold_reason, lease_fence, lease_expires_at,
             lease_actor, text_digest, unmet, version, state, was)
- CROSS JOIN LATERAL (SELECT ctid FROM remit.item_rows
+ CROSS JOIN LATERAL (SELECT ctid, number, version FROM remit.item_rows
                       WHERE ledger_id = %s AND id >= n.id AND id <= n.id
                       ORDER BY id LIMIT 1) AS f
- WHERE t.ctid = f.ctid AND t.number = n.number AND t.version = n.was;
+ WHERE t.ctid = f.ctid AND f.number = n.number AND f.version = n.was;
 
 -- name: delete_item
 DELETE FROM remit.item_rows AS t USING unnest(%s::text[], %s::bigint[]) AS n(id, was)

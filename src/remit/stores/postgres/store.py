@@ -41,6 +41,12 @@ HANG_MS: Final = 120_000
 """How long a transaction may stand idle before the server ends it, and with it its lock."""
 
 
+PLANS: Final = (
+    "SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; SET enable_hashjoin = off;"
+    " SET enable_mergejoin = off;"
+)
+"""One plan a statement, made once: the look-ups that it is written as, however small a table was then."""
+
 STATE: Final = "remit_state"
 """What the statement is called that a transaction begins with, where it can be prepared."""
 
