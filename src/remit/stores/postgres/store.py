@@ -93,9 +93,7 @@ class PostgresStore:
             asked = state
         else:
             opening = "".join(f"SET {name} = {value}; " for name, value in bounds.items())
-            opening += (
-                "SET plan_cache_mode = force_generic_plan; BEGIN; SET LOCAL ROLE remit_reader;"
-            )
+            opening += f"{PLANS} BEGIN; SET LOCAL ROLE remit_reader;"
             opening += f" PREPARE {STATE} AS {state}; COMMIT"
         self._connections = Connections(address, wait_ms, opening.encode())
         begin = (

@@ -25,6 +25,9 @@ from remit.stores.postgres.rows import Batch, replacing
 from remit.stores.postgres.transaction import PostgresRead
 from remit.stores.tables import Rows
 
+SLICE: Final = 32
+"""Events of one statement: enough that its cost is little to each, few enough that the server starts early."""
+
 _SQL: Final = {
     name: statement(name)
     for name in ("append", "put_blobs", "erase_blobs", "keep_clock", "stream_versions")
@@ -80,8 +83,12 @@ class PostgresWrite(PostgresRead):
         self._send(_SQL["erase_blobs"], (self._ledger_id, asked), _any)
 
     def append(self, events: Sequence[Recorded]) -> None:
-        """Append events whose seq continues the head without a gap."""
-        rows = []
+        """Append events whose seq continues the head without a gap.
+
+        They are sent in slices, so that the server puts one in while the next is encoded.
+        """
+        if not events:
+            return
         seq, time = self._head.seq, self._head.time
         for event in events:
             seq += 1
@@ -90,13 +97,12 @@ class PostgresWrite(PostgresRead):
             if event.at < time:
                 raise misuse.backwards(seq, event.at, time)
             time = event.at
-            rows.append(columns_of(self._ledger_id, event))
-        if not rows:
-            return
         self._dirty = True
         self._step("before events")
         self._appended += events
-        self._send(_SQL["append"], tuple(zip(*rows, strict=True)), _any)
+        for start in range(0, len(events), SLICE):
+            rows = [columns_of(self._ledger_id, e) for e in events[start : start + SLICE]]
+            self._send(_SQL["append"], tuple(zip(*rows, strict=True)), _any)
         self._head = Head(seq, time)
         for event in events:
             self._note(event)
