@@ -17,7 +17,7 @@ from typing import Any
 import apsw
 import pytest
 
-from remit.stores.sqlite import connect
+from remit.stores.sqlite import connect, place
 from remit.stores.sqlite import store as store_module
 
 SECTOR = 512
@@ -41,6 +41,12 @@ class Disk(apsw.VFS):
     def xOpen(self, name: Any, flags: list[int]) -> Any:  # noqa: N802  # SQLite's name
         return _File(self, name, flags)
 
+    def carry_over(self, folder: Path, target: Path) -> None:
+        """Copy a folder as the kernel has it, with what of it is not on the disk: a killed process."""
+        shutil.copytree(folder, target)
+        for name in [name for name in self.before if Path(name).parent == folder]:
+            self.before[str(target / Path(name).name)] = dict(self.before[name])
+
     def power_cut(
         self, folder: Path, target: Path, chance: random.Random, lost: float = 0.7
     ) -> None:
@@ -48,7 +54,7 @@ class Disk(apsw.VFS):
         shutil.copytree(folder, target)
         for name, sectors in self.before.items():
             copy = target / Path(name).name
-            if copy.exists():
+            if Path(name).parent == folder and copy.exists():
                 with copy.open("r+b") as file:
                     for offset, old in sectors.items():
                         if chance.random() < lost:
@@ -104,6 +110,12 @@ def mounted(
             pass
         return connection
 
+    def flush(path: Path) -> None:
+        real_flush(path)
+        disk.before.get(str(path), {}).clear()
+
+    real_flush = place.flush
+    monkeypatch.setattr(place, "flush", flush)
     monkeypatch.setattr(store_module, "connect", on_disk)
     yield disk
     monkeypatch.undo()

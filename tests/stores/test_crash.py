@@ -146,6 +146,82 @@ def test_many_power_cuts_lose_nothing_acknowledged(
     assert found.cuts >= 1_000
 
 
+def kill_and_cut(folder: Path, disk: Disk, seed: int, calls: int) -> Images:
+    """Kill the caller at moments by chance, ask again what it left open, and cut the power at once."""
+    chance, found = random.Random(seed), Images()
+    home, log = folder / "home", folder / "log"
+    home.mkdir()
+    left: list[tuple[str, Path]] = []
+
+    def moment(what: str) -> None:
+        if chance.random() < SHARES[what]:
+            killed = folder / f"killed-{len(left)}"
+            disk.carry_over(home, killed)
+            shutil.copy(log, killed / "log")
+            left.append((what, killed))
+
+    ledger = made(home)
+    load = Load(ledger, SideLog(log, durable=False), seed)
+    load.step()
+    disk.moment = moment
+    for _ in range(calls):
+        load.step()
+    disk.moment = lambda _what: None
+    ledger.close()
+    load.log.close()
+    images: list[tuple[str, Path]] = []
+    for what, killed in left:
+        ledger = opened(killed)
+        again = Load(ledger, SideLog(killed / "log-2", durable=False), seed, "again")
+        found.settled += len(again.again(killed / "log"))
+        images.append((what, folder / f"image-{len(images)}"))
+        disk.power_cut(killed, images[-1][1], chance, 1.0)
+        ledger.close()
+        again.log.close()
+    found.cuts = len(images)
+    found.at.update(what for what, _ in images)
+    found.wrong = [str(image) for _, image in images]
+    return found
+
+
+def judged_after_kills(folder: Path, patch: pytest.MonkeyPatch, seed: int) -> Images:
+    """What ``kill_and_cut`` saw, judged on the machine's own disk."""
+    with mounted(patch) as disk:
+        found = kill_and_cut(folder, disk, seed, 16)
+    images, found.wrong = found.wrong, []
+    for image in map(Path, images):
+        ledger = opened(image)
+        wrong = problems(ledger, image / "log", image / "log-2")
+        ledger.close()
+        found.lost += bool(wrong)
+        found.wrong += [f"{image.name}: {problem}" for problem in wrong]
+    print(f"{found.cuts} kills and cuts, {found.settled} calls asked again: {found.lost} lost")
+    return found
+
+
+def test_an_answer_from_what_a_killed_process_left_survives_a_power_cut(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A process died between writing and syncing; asked again, its call is there, not yet durable."""
+    found = judged_after_kills(tmp_path, monkeypatch, 5)
+    assert found.wrong == []
+    assert found.settled > 10
+
+
+@pytest.mark.torture
+@pytest.mark.timeout(1_800)
+def test_answers_after_many_kills_survive_power_cuts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seed = random.randrange(1 << 32)
+    print(f"seed {seed}")
+    for number in range(10):
+        (tmp_path / str(number)).mkdir()
+        found = judged_after_kills(tmp_path / str(number), monkeypatch, seed + number)
+        assert found.wrong == []
+        shutil.rmtree(tmp_path / str(number))
+
+
 @pytest.mark.parametrize("settings", ["NORMAL", "OFF"])
 def test_the_power_cut_would_be_noticed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: str
