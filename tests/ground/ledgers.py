@@ -50,7 +50,11 @@ def row(*argv: str) -> RowSpec:
 
 def made(folder: Path, name: str = "ledger.db", agents: tuple[str, ...] = AGENTS) -> Ledger:
     """A new ledger with a human, some agents and a reviewer."""
-    ledger = create_ledger(url_of(folder / name), HUMAN)
+    return enrolled(create_ledger(url_of(folder / name), HUMAN), agents)
+
+
+def enrolled(ledger: Ledger, agents: tuple[str, ...] = AGENTS) -> Ledger:
+    """The ledger, with some agents and a reviewer beside its first human."""
     enrol = [c.EnrolActor(agent, "agent") for agent in agents] + [c.EnrolActor(REVIEWER, "human")]
     for answer in ledger.acting(HUMAN).enrol(enrol):
         done(answer)

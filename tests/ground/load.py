@@ -128,6 +128,28 @@ class Load:
                     self._leases.append((actor, lease.item, lease.fence))
 
 
+def prepared(load: Load) -> dict[str, Asked]:
+    """One call of each kind that would be accepted now."""
+    load.call([HUMAN, "create many", "work", 6])
+    fences = {}
+    for item, actor in (("W-1", "bob"), ("W-2", "cyd")):
+        [granted] = accepted(load.call([actor, "lease named", item]))
+        fences[item] = lease_of(granted).fence
+    accepted(load.call(["cyd", "completion", "W-2", fences["W-2"]]))
+    calls: dict[str, Asked] = {
+        "create": [HUMAN, "create", "new"],
+        "create many": [HUMAN, "create many", "new", 3],
+        "lease": ["bob", "lease"],
+        "lease named": ["bob", "lease named", "W-5"],
+        "review": [REVIEWER, "review", "W-2", True],
+        "note": [HUMAN, "note", "W-4"],
+    }
+    for verb in ("progress", "renew", "release", "completion"):
+        calls[verb] = ["bob", verb, "W-1", fences["W-1"]]
+    assert set(calls) == set(VERBS)
+    return calls
+
+
 def exit_status(error: RemitError) -> int:
     """The exit status of a command that failed so."""
     return meaning(error.code).exit_status

@@ -147,14 +147,23 @@ class Server:
         assert self._process is not None
         self._process.wait(30)
 
-    def stop(self) -> None:
-        """End it and remove its folder."""
-        if self._process is not None and self._process.poll() is None:
+    @property
+    def ended(self) -> bool:
+        """Whether it is not running, or not any more."""
+        return self._process is None or self._process.poll() is not None
+
+    def halt(self) -> None:
+        """End it in order; it may be started again."""
+        if self._process is not None and not self.ended:
             self._process.send_signal(signal.SIGINT)  # "fast": open sessions are ended
             try:
                 self._process.wait(30)
             except subprocess.TimeoutExpired:
                 self.kill()
+
+    def stop(self) -> None:
+        """End it and remove its folder."""
+        self.halt()
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def url(self, database: str, user: str = "postgres", **options: str) -> str:

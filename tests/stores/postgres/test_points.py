@@ -18,14 +18,12 @@ from pathlib import Path
 
 import pytest
 from tests.ground.children import Child
-from tests.ground.ledgers import HUMAN, REVIEWER, faults_of
-from tests.ground.load import AWAY, UNKNOWN, VERBS, Asked, Load, accepted, exit_status
+from tests.ground.ledgers import HUMAN, enrolled, faults_of
+from tests.ground.load import AWAY, UNKNOWN, VERBS, Asked, Load, accepted, exit_status, prepared
 from tests.ground.sidelog import SideLog, told
 from tests.stores.postgres.proxy import CUTS, Wire
 from tests.stores.postgres.server import Server
 
-from remit.core.commands import EnrolActor
-from remit.core.item_events import LeaseGranted
 from remit.ports import RemitError
 from remit.stores.postgres import store as store_module
 from remit.stores.postgres.store import PostgresStore
@@ -59,30 +57,9 @@ class Stage:
     def __post_init__(self) -> None:
         self.database = self.server.database()
         self.url = self.server.url(self.database)
-        ledger = create_ledger(self.url, HUMAN)
-        enrol = [EnrolActor("bob", "agent"), EnrolActor("cyd", "agent")]
-        accepted(ledger.acting(HUMAN).enrol([*enrol, EnrolActor(REVIEWER, "human")]))
+        ledger = enrolled(create_ledger(self.url, HUMAN))
         load = Load(ledger, SideLog(self.folder / "stage-log", durable=False), 0, "stage")
-        load.call([HUMAN, "create many", "work", 6])
-        fences = {}
-        for item, actor in (("W-1", "bob"), ("W-2", "cyd")):
-            [granted] = accepted(load.call([actor, "lease named", item]))
-            event = granted.events[-1].event
-            assert isinstance(event, LeaseGranted)
-            fences[item] = event.lease.fence
-        accepted(load.call(["cyd", "completion", "W-2", fences["W-2"]]))
-        mine = ["W-1", fences["W-1"]]
-        self.calls = {
-            "create": [HUMAN, "create", "new"],
-            "create many": [HUMAN, "create many", "new", 3],
-            "lease": ["bob", "lease"],
-            "lease named": ["bob", "lease named", "W-5"],
-            "review": [REVIEWER, "review", "W-2", True],
-            "note": [HUMAN, "note", "W-4"],
-        }
-        for verb in ("progress", "renew", "release", "completion"):
-            self.calls[verb] = ["bob", verb, *mine]
-        assert set(self.calls) == set(VERBS)
+        self.calls = prepared(load)
         load.log.close()
         ledger.close()
         self.server.keep(self.database)
