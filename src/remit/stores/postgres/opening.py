@@ -41,14 +41,12 @@ def open_store(
         schema.demand_schema(connection, address)
         ledger_id = _which(connection, address)
         place = _place(connection)
-        setting = connection.execute(q("durability")).fetchone()
     except psycopg.Error as error:
         raise failure("open", address, error) from error
     finally:
         connection.close()
-    unsynced = setting is not None and setting[0] == "off"
     clock = ServerClock(readings)
-    return PostgresStore(address, ledger_id, place, clock, wait_ms, unsynced=unsynced)
+    return PostgresStore(address, ledger_id, place, clock, wait_ms)
 
 
 def create_store(

@@ -24,9 +24,6 @@ SELECT pg_catalog.pg_advisory_xact_lock(7236841);
 -- name: as_owner
 SET LOCAL ROLE remit_owner;
 
--- name: durability
-SELECT pg_catalog.current_setting('synchronous_commit');
-
 -- name: as_writer
 SET LOCAL ROLE remit_writer;
 
@@ -63,10 +60,16 @@ ON CONFLICT DO NOTHING;
 -- One writer a ledger. The first key is the queue, held until the commit by writers that are not
 -- urgent, so that at most one of them competes for the second, which is the writer's lock itself and
 -- which PostgreSQL hands on in the order of asking. An urgent writer asks for the second at once.
-SELECT pg_catalog.pg_advisory_xact_lock({queue}), pg_catalog.pg_advisory_xact_lock({writer});
+-- Along with it, a server that would answer a commit before it is on the disk is asked for the disk,
+-- in each write, since that setting can change at any time; a stronger one stays (INV-22).
+SELECT pg_catalog.pg_advisory_xact_lock({queue}), pg_catalog.pg_advisory_xact_lock({writer}),
+       CASE WHEN pg_catalog.current_setting('synchronous_commit') = 'off'
+            THEN pg_catalog.set_config('synchronous_commit', 'on', true) END;
 
 -- name: lock_urgent
-SELECT pg_catalog.pg_advisory_xact_lock({writer});
+SELECT pg_catalog.pg_advisory_xact_lock({writer}),
+       CASE WHEN pg_catalog.current_setting('synchronous_commit') = 'off'
+            THEN pg_catalog.set_config('synchronous_commit', 'on', true) END;
 
 -- name: keep_clock
 -- Compare-and-set on the time that was loaded.

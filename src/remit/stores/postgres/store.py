@@ -60,8 +60,7 @@ class PostgresStore:
     """A ledger in a PostgreSQL database; see ``remit.ports.Store``.
 
     Use ``open_store`` or ``create_store`` of ``opening``. Safe to use from several threads; not
-    across a fork. ``unsynced`` says that the server would answer a commit before it is on the disk:
-    every write of this store then asks for the disk (INV-22).
+    across a fork.
     """
 
     def __init__(
@@ -71,8 +70,6 @@ class PostgresStore:
         place: str,
         clock: ServerClock,
         wait_ms: int,
-        *,
-        unsynced: bool,
     ) -> None:
         self.ledger_id = ledger_id
         self.url = address.of(ledger_id)
@@ -96,10 +93,7 @@ class PostgresStore:
             opening += f"{PLANS} BEGIN; SET LOCAL ROLE remit_reader;"
             opening += f" PREPARE {STATE} AS {state}; COMMIT"
         self._connections = Connections(address, wait_ms, opening.encode())
-        begin = (
-            f"BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL ROLE remit_writer;{begun}"
-            f"{' SET LOCAL synchronous_commit = on;' if unsynced else ''}"
-        )
+        begin = f"BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL ROLE remit_writer;{begun}"
         self._begin_write = f"{begin} {q('lock').format(**self._keys)}; {asked}".encode()
         self._begin_urgent = f"{begin} {q('lock_urgent').format(**self._keys)}; {asked}".encode()
         self._begin_read = (
