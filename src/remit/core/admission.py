@@ -17,6 +17,7 @@ from typing import Final
 from remit.core import gates
 from remit.core.checks import Check, Result
 from remit.core.dependencies import unmet_edges
+from remit.core.effects import awaits_retry
 from remit.core.facts import EdgeState, ImportRun, Item, Rule
 from remit.core.intents import ADMISSION, back_in_line, decide_intent
 from remit.core.item_events import ItemAdmitted, ItemHeld, VerdictRecorded
@@ -126,10 +127,12 @@ def decide_verdict(draft: Draft, item: Item) -> None:
     """Look at an item in draft, held or ready, and write what changed.
 
     Nothing is written where verdict, reason and trigger are what they were, nor of a draft whose
-    import is still open: it names the gate that it will be behind when the import has closed.
+    import is still open: it names the gate that it will be behind when the import has closed. Work
+    whose effect is not reconciled is not looked at: its retry owner decides first.
     """
     if item.kind is Kind.EFFECT:
-        decide_intent(draft, item)
+        if not awaits_retry(draft, item):
+            decide_intent(draft, item)
         return
     found = assess(draft, item)
     if found.gate:

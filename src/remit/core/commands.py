@@ -13,6 +13,7 @@ from remit.core.asking import NO_TEXT, Ask, Command, Text
 from remit.core.checks import Check
 from remit.core.effect_commands import (
     CancelWork,
+    CarryEpoch,
     CompensateEffect,
     DecideIntent,
     IntendEffect,
@@ -59,6 +60,7 @@ __all__ = [
     "AdoptEpoch",
     "Ask",
     "CancelWork",
+    "CarryEpoch",
     "CloseImport",
     "CloseItem",
     "Command",

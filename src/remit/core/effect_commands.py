@@ -6,7 +6,7 @@ worker's end) are marked ``seen``: no surface passes on what a caller merely say
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from remit.core.asking import NO_TEXT, Command, Text
 from remit.core.effect_facts import (
@@ -122,6 +122,7 @@ class ReportEffect(Command):
     result_digest: str = ""
     text: Text = NO_TEXT
     authoritative: bool = False
+    spent_micros: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,19 +148,32 @@ class NoteTermination(Command):
 class ObserveEffect(Command):
     """What a look-up in the authoritative record found; ``seen``, by an enrolled reconciler.
 
-    ``consistent`` says that the look-up showed everything that had arrived by then.
+    ``consistent`` says that the look-up showed everything that had arrived by then. ``looked_at`` is
+    the ledger's time when it began and ``version`` the effect's version then: what has changed since
+    makes it worth nothing. ``replayed`` says that it was made by repeating the identical request
+    under a key that the destination enforces.
     """
 
     effect: str
     record: str
     result: str
+    looked_at: int
+    version: int
     objects: int | None = None
     values: tuple[tuple[str, str], ...] = ()
     differences: tuple[str, ...] = ()
     consistent: bool = True
     confirmed_fence: int = 0
+    replayed: bool = False
     replacement: str = ""
-    jitter: int = field(default=0)
+    jitter: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class CarryEpoch(Command):
+    """Hold an item whose effect a new epoch has made uncertain; ``seen``."""
+
+    item: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,26 @@ from remit.core.checks import Check
 from remit.core.effect_facts import Comparison, Envelope, Fault
 from remit.core.events import Event, event
 from remit.core.facts import Lease
+from remit.core.outside_events import (
+    EffectAnswered,
+    EffectClaimed,
+    EffectIntended,
+    EffectObserved,
+    EffectSent,
+    EffectUncertain,
+    WorkerTerminated,
+)
 
-__all__ = ["Comparison"]
+__all__ = [
+    "Comparison",
+    "EffectAnswered",
+    "EffectClaimed",
+    "EffectIntended",
+    "EffectObserved",
+    "EffectSent",
+    "EffectUncertain",
+    "WorkerTerminated",
+]
 
 
 @event("item")
@@ -109,6 +127,7 @@ class ResponseReported(Event):
     response_ref: str
     result_digest: str
     hold_reason: str
+    owner: str
     trigger: str
     checks: tuple[Check, ...]
 
@@ -118,11 +137,14 @@ class ResponseReported(Event):
 class RetryDecided(Event):
     """What happens after an attempt: RETRY, HOLD, SUPPRESS, QUARANTINE or COMPENSATE.
 
-    ``recheck_at`` is when a RETRY may be admitted again, or when a HOLD looks again.
+    ``recheck_at`` is when a RETRY may be admitted again, or when a HOLD looks again. ``hold_reason``
+    is what a held item waits for from here on, empty where it does not wait. ``observation`` is the
+    one that this rests on; SUPPRESS makes it a fact of the item that its effect is there.
     """
 
     decision: str
     reason: str
+    hold_reason: str
     owner: str
     trigger: str
     recheck_at: int
@@ -137,6 +159,7 @@ class RetryDecided(Event):
     lease_state: str
     worker_termination: str
     acknowledgement: str
+    observation: str
     checks: tuple[Check, ...]
 
 
@@ -174,108 +197,6 @@ class FollowerReleased(Event):
 
     survivor: str
     successor: str
-
-
-@event("effect")
-@dataclass(frozen=True, slots=True)
-class EffectClaimed(Event):
-    """A logical effect belongs to an item from here on; the first claim opens the stream."""
-
-    item: str
-    operation: str
-    payload_digest: str
-    destination: str
-    replay_class: str
-    key: str
-    compensates: str
-
-
-@event("effect", "effect:intend")
-@dataclass(frozen=True, slots=True)
-class EffectIntended(Event):
-    """It will be sent, under this lease and fence: written before anything leaves (INV-13)."""
-
-    item: str
-    attempt: str
-    lease: str
-    fence: int
-    candidate: str
-    payload_digest: str
-    key: str
-    destination: str
-    request_expires_at: int | None
-    arrives_until: int | None
-    blast_radius: str
-    confirmation: str
-    reversal: str
-    decision: str
-    checks: tuple[Check, ...]
-
-
-@event("effect", "effect:sent")
-@dataclass(frozen=True, slots=True)
-class EffectSent(Event):
-    """The worker says that it sent the request; noted afterwards, so its absence proves nothing."""
-
-    attempt: str
-    fence: int
-    payload_digest: str
-
-
-@event("effect")
-@dataclass(frozen=True, slots=True)
-class EffectAnswered(Event):
-    """A response arrived, as the worker or remit's own adapter recorded it."""
-
-    attempt: str
-    fence: int
-    response: str
-    response_ref: str
-    authoritative: bool
-
-
-@event("effect")
-@dataclass(frozen=True, slots=True)
-class EffectUncertain(Event):
-    """No response, or a lease that ended, or a new epoch: nothing more is known than before."""
-
-    reason: str
-    epoch: int
-    arrives_until: int | None
-
-
-@event("effect")
-@dataclass(frozen=True, slots=True)
-class WorkerTerminated(Event):
-    """Somebody observed that the worker of this attempt is gone; until then that is BLOCKED."""
-
-    attempt: str
-    evidence: str
-    terminated_at: int
-    arrives_until: int | None
-
-
-@event("effect", "effect:observe")
-@dataclass(frozen=True, slots=True)
-class EffectObserved(Event):
-    """One look-up in the authoritative record, and what it makes of the effect.
-
-    ``result`` is FOUND, NONE or UNAVAILABLE. ``objects`` is None where nothing could be seen.
-    ``values`` pairs each observed field with its value. ``basis`` says why nothing can arrive any
-    more, empty where that cannot be said.
-    """
-
-    observation: str
-    record: str
-    result: str
-    objects: int | None
-    values: tuple[tuple[str, str], ...]
-    differences: tuple[str, ...]
-    state: str
-    basis: str
-    confirmed_fence: int
-    observed_at: int
-    checks: tuple[Check, ...]
 
 
 @event("capacity")

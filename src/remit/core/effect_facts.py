@@ -125,6 +125,8 @@ class Intent:
     ``validated_seq`` is 0 until it was validated, ``faults`` are those found so far.
     ``cancellation_seq`` is the event that last said how its cancellation stands. ``authorized_by``
     is the human whose decision came with it. ``follows`` is the item whose message is carried on.
+    ``shipped`` is the observation that found the effect; from then on that is a fact of the item,
+    whatever else becomes of it.
     """
 
     item: str
@@ -148,6 +150,7 @@ class Intent:
     faults: tuple[Fault, ...] = ()
     cancellation_seq: int = 0
     authorized_by: str = ""
+    shipped: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +171,13 @@ class Effect:
     the effect id alone. ``sent_seq`` is noted afterwards, so 0 proves nothing. ``arrives_until`` is
     the last moment at which a request may still arrive, None while that cannot be said.
     ``confirmed_fence`` is the highest fence that the destination itself confirmed.
+
+    ``present_seq`` and ``absent_seq`` are the last observations that found it, and that found that
+    nothing was there nor could come; ``epoch`` is the one that ``state`` was last known in: in a later
+    one the effect is uncertain, whatever ``state`` says. ``ended`` is how the attempt's lease ended,
+    as far as that is on record. ``receipt`` says that the answer is an authoritative receipt,
+    ``confirmed_at`` by when ``confirmed_fence`` was confirmed. Before ``look_at`` it is not worth
+    looking again.
     """
 
     id: str
@@ -197,6 +207,13 @@ class Effect:
     looks: int
     epoch: int
     compensates: str
+    present_seq: int = 0
+    absent_seq: int = 0
+    ended: str = ""
+    receipt: bool = False
+    result_digest: str = ""
+    confirmed_at: int = 0
+    look_at: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,8 @@
 ``assess`` in ``core/verdict.py`` decides; this module finds what it decides on and says what came of
 it in one ``AdmissionDecided``, with the move that it leads to. Nothing is written where verdict,
 reason, trigger and time trigger are what they were. Work that is ready stays so when its capacity
-evidence grows old: it was admitted, and only a dependency that is unmet again takes that back.
+evidence grows old: it was admitted, and only a dependency that is unmet again takes that back, or an
+effect of which an adopted ledger knows nothing.
 
 An effect belongs to one work at a time. Work that is admitted or held claims its effect; another
 one that names it is coalesced, held or rejected, and may claim it once it is free (row 3).
@@ -15,9 +16,10 @@ from collections.abc import Iterable
 from typing import Final
 
 from remit.core.checks import Check, Result
+from remit.core.claims import claim
 from remit.core.deadlock import BEGIN, Wait, cycle_of, lineage
 from remit.core.dependencies import unmet_edges
-from remit.core.effect_events import AdmissionDecided, EffectClaimed, IntentValidated
+from remit.core.effect_events import AdmissionDecided, IntentValidated
 from remit.core.effect_facts import (
     AdmissionPolicy,
     Capacity,
@@ -27,9 +29,9 @@ from remit.core.effect_facts import (
     ReplayClass,
     Validation,
 )
+from remit.core.effect_states import standing as effect_standing
 from remit.core.envelope import faults_of
 from remit.core.facts import Hold, Item, Key
-from remit.core.ids import effect_key
 from remit.core.lanes import rank_of
 from remit.core.status import Status
 from remit.core.verdict import Evidence, Finding, Rival, Verdict, assess
@@ -139,6 +141,7 @@ def gather(draft: Draft, item: Item, intent: Intent, *, eligible: bool) -> Evide
     want(draft, evidence_keys(item, intent))
     effect = draft.get("effect", envelope.effect_id) if envelope.effect_id else None
     own = effect if isinstance(effect, Effect) and effect.item == item.id else None
+    rival = _rival(draft, item, intent, effect) if effect is not own else None
     seen, admitted = _observed(draft, item.work_class)
     return Evidence(
         work_class=item.work_class,
@@ -146,10 +149,10 @@ def gather(draft: Draft, item: Item, intent: Intent, *, eligible: bool) -> Evide
         stored=draft.load(f"stored/{item.work_class}"),
         validated_seq=intent.validated_seq,
         faults=len(intent.faults),
-        own=own.state if own else EffectState.NOT_STARTED,
+        own=_own_state(draft, intent, effect, own, rival),
         own_seq=(own.observed_seq or own.intended_seq) if own else 0,
         intents=effect.intents if isinstance(effect, Effect) else 0,
-        rival=_rival(draft, item, intent, effect) if effect is not own else None,
+        rival=rival,
         cancellation_seq=intent.cancellation_seq,
         unmet=tuple(d.via for d in unmet_edges(item)),
         destination=_label(draft, f"destination/{envelope.destination}")
@@ -161,6 +164,24 @@ def gather(draft: Draft, item: Item, intent: Intent, *, eligible: bool) -> Evide
         retry_at=_retry_at(item.hold),
         eligible=eligible,
     )
+
+
+def _own_state(
+    draft: Draft, intent: Intent, effect: object, own: Effect | None, rival: Rival | None
+) -> EffectState:
+    """What is known of the work's own effect; on an adopted ledger a new one may have been sent.
+
+    One that this work would take over from closed work counts as its own.
+    """
+    epoch = draft.ledger.epoch
+    if own is not None:
+        return effect_standing(own, epoch)
+    lost = effect is None
+    if isinstance(effect, Effect) and rival is not None:
+        gone = rival.state in (EffectState.NOT_STARTED, EffectState.ABSENT)
+        lost = rival.standing == "closed" and gone and effect.epoch < epoch
+    outside = intent.envelope.replay_class != ReplayClass.PURE
+    return EffectState.UNCERTAIN if lost and outside and epoch else EffectState.NOT_STARTED
 
 
 def _label(draft: Draft, pointer: str) -> str:
@@ -193,12 +214,13 @@ def _rival(draft: Draft, item: Item, intent: Intent, effect: object) -> Rival | 
     other = draft.item(effect.item)
     if other is None:
         raise AssertionError(f"effect {effect.id} belongs to no item")
-    if other.status in (Status.SHIPPED, Status.VERIFIED) or effect.state is EffectState.PRESENT:
+    state = effect_standing(effect, draft.ledger.epoch)
+    if other.status in (Status.SHIPPED, Status.VERIFIED) or state is EffectState.PRESENT:
         standing = "completed"
     else:
         standing = "closed" if other.terminal else "live"
     waits = standing == "live" and _waits(draft, other, item)
-    return Rival(other.id, standing, effect.state, effect.operation, effect.payload_digest, waits)
+    return Rival(other.id, standing, state, effect.operation, effect.payload_digest, waits)
 
 
 def _waits(draft: Draft, other: Item, item: Item) -> bool:
@@ -242,7 +264,8 @@ def decide_intent(draft: Draft, item: Item) -> bool:
 
 
 def _hold(draft: Draft, item: Item, found: Finding) -> bool:
-    if item.status is Status.READY and found.reason != "UNMET_DEPENDENCY":
+    back = item.unmet > 0 or found.reason == "PRIOR_EFFECT_UNRECONCILED"
+    if item.status is Status.READY and not back:
         return False
     if item.status is not Status.HELD:
         _claim(draft, item)
@@ -270,19 +293,12 @@ def _claim(draft: Draft, item: Item) -> None:
         if effect.item == item.id:
             return
         other = draft.item(effect.item)
-        free = effect.state in (EffectState.NOT_STARTED, EffectState.ABSENT)
+        state = effect_standing(effect, draft.ledger.epoch)
+        free = state in (EffectState.NOT_STARTED, EffectState.ABSENT)
         if other is None or not other.terminal or other.status is Status.VERIFIED or not free:
             return
-    event = EffectClaimed(
-        item.id,
-        envelope.operation_id,
-        envelope.payload_digest,
-        _label(draft, f"destination/{envelope.destination}") if envelope.destination else "",
-        envelope.replay_class,
-        effect_key(envelope.effect_id),
-        "",
-    )
-    draft.emit("effect", envelope.effect_id, event, ADMISSION)
+    label = _label(draft, f"destination/{envelope.destination}") if envelope.destination else ""
+    claim(draft, item.id, envelope, label, by=ADMISSION)
 
 
 def _write(draft: Draft, item: Item, found: Finding, tid: str, to: Status) -> None:

@@ -54,7 +54,7 @@ class DueRecheck:
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """What holds for the whole ledger."""
+    """What holds for the whole ledger; ``adopted_at`` is when its present epoch began, or 0."""
 
     version: int
     ledger_id: str
@@ -63,6 +63,7 @@ class Ledger:
     policy: Policy
     unsettled: tuple[str, ...]
     rechecks: tuple[DueRecheck, ...] = ()
+    adopted_at: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from remit.core import commands as c
+from remit.core import effect_commands as k
 from remit.core.facts import Key, lane_of
 from remit.core.ids import is_item_id
 from remit.core.intents import policy_keys
@@ -41,6 +42,8 @@ def needs(command: c.Command, ask: c.Ask) -> Iterable[Key]:
             keys += _intent(command)
         case c.AddDependency():
             keys.append(("item", command.target))
+        case k.ObserveEffect() | k.NoteTermination():
+            keys.append(("effect", command.effect))
         case c.ResolveTriage():
             keys.append(("triage", command.record))
         case c.ImportItem():

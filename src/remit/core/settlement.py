@@ -22,15 +22,12 @@ from remit.core.dependencies import (
     unresolved,
 )
 from remit.core.effect_facts import Intent
+from remit.core.effects import awaits_retry, most_attempts
 from remit.core.events import SettlementDeferred
 from remit.core.facts import Dependency, DependencyKind, EdgeState, Item, Key
 from remit.core.followers import ended_without, release
 from remit.core.ids import is_item_id
-from remit.core.item_events import (
-    DependencyAdded,
-    DependencyRemoved,
-    DependencySettled,
-)
+from remit.core.item_events import DependencyAdded, DependencyRemoved, DependencySettled
 from remit.core.registration import attach_rule
 from remit.core.status import Status
 from remit.core.triage import TriageKind, put_aside
@@ -279,7 +276,9 @@ def review(draft: Draft, name: str) -> None:
             by=ADMISSION,
         )
         return
-    if item.counted >= draft.policy.attempts:
+    if awaits_retry(draft, item):
+        return
+    if item.counted >= most_attempts(draft, item):
         put_aside(
             draft,
             item,

@@ -10,6 +10,9 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Final
 
+from remit.core.claims import note_uncertain, shipped_by
+from remit.core.effect_facts import EffectState
+from remit.core.effect_states import own_effect
 from remit.core.facts import Item
 from remit.core.item_events import ItemTriaged
 from remit.core.status import Status
@@ -69,6 +72,9 @@ RESOLUTIONS: Final[dict[TriageKind, tuple[Resolution, ...]]] = dict.fromkeys(Tri
 """Allowed resolutions by kind. ``requeue`` runs admission; ``return`` goes where triage came from;
 ``reverify`` goes back to shipped; the others close the item."""
 
+RECONCILED: Final = "reconciled"
+"""How a look-up settles a record that only waited for it; nobody can ask for this."""
+
 CLOSING: Final = {
     Resolution.CANCEL: "cancelled",
     Resolution.FAIL: "failed",
@@ -77,14 +83,12 @@ CLOSING: Final = {
 """The outcome of each resolution that closes the item."""
 
 
-def allowed(kind: TriageKind, item: Item) -> tuple[Resolution, ...]:
+def allowed(kind: TriageKind, shipped: str) -> tuple[Resolution, ...]:
     """The resolutions of this kind that the item's history leaves open.
 
-    Once a commit was observed on main, an item can only be verified again or superseded.
+    Once its commit or its effect was observed, an item can only be verified again or superseded.
     """
-    if item.work is not None and item.work.shipped:
-        return _SHIPPED
-    return RESOLUTIONS[kind]
+    return _SHIPPED if shipped else RESOLUTIONS[kind]
 
 
 def put_aside(
@@ -101,6 +105,7 @@ def put_aside(
     record = f"T-{draft.counter('triage') + 1}"
     draft.new("triage", record)
     moved = item.status is not Status.TRIAGED
+    _note_open(draft, item, by)
     event = ItemTriaged(
         "T10" if moved else "",
         item.status,
@@ -108,10 +113,19 @@ def put_aside(
         record,
         kind,
         evidence,
-        tuple(allowed(kind, item)),
+        tuple(allowed(kind, shipped_by(draft, item))),
         item.lease.id if item.lease else "",
         reason,
         text_ref,
     )
     draft.emit("item", item.id, event, by)
     return record
+
+
+def _note_open(draft: Draft, item: Item, by: str) -> None:
+    """A lease that ends here may leave an effect of which nobody knows (INV-13)."""
+    effect = own_effect(draft.get, item) if item.lease is not None else None
+    if effect is None or item.lease is None or effect.lease != item.lease.id or effect.ended:
+        return
+    if effect.state in (EffectState.INTENDED, EffectState.UNCERTAIN):
+        note_uncertain(draft, effect, "LEASE_FAILED", by)

@@ -307,4 +307,4 @@ def _human(asked: Asked) -> None:
     reason = "HUMAN_DECISION_MISSING"
     found = f"used:{envelope.decision}" if again and envelope.decision else envelope.decision
     asked.note("human-decision", BLOCKED, found, DECISION, "", reason)
-    asked.decide(6, Verdict.HOLD, reason, f"decision:{DECISION}")
+    asked.decide(6, Verdict.HOLD, reason, f"decision:{DECISION}", "retry" if again else "admission")

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from remit.core.commands import Ask
+from remit.core.effect_states import epoch_of, shut, standing
 from remit.core.events import Event, Recorded, stream_of
 from remit.core.evolve import evolve
 from remit.core.facts import LEDGER, DependencyKind, Fact, Item, Key, Lane, Ledger, Policy
@@ -21,7 +22,8 @@ from remit.core.item_events import (
     DependencySettled,
     ItemImported,
 )
-from remit.core.status import Outcome, Status
+from remit.core.refusals import Code, Refused
+from remit.core.status import Kind, Outcome, Status
 
 _ABSENT: Final = object()
 
@@ -39,6 +41,14 @@ class Missing(Exception):  # noqa: N818  # not an error: it asks for a fact
     def __init__(self, *keys: Key) -> None:
         super().__init__(keys)
         self.keys = keys
+
+
+class MoveRefused(Exception):  # noqa: N818  # not an error: the door returns what it carries
+    """A move of an item that its effect forbids; ``refused`` says so."""
+
+    def __init__(self, refused: Refused) -> None:
+        super().__init__(refused.message)
+        self.refused = refused
 
 
 class View:
@@ -221,6 +231,8 @@ class Draft:
         """Add an event, by the asking actor or a built-in service, and fold it at once."""
         ask = self.ask
         fact = self.get(kind, name)
+        if fact.__class__ is Item and fact.kind is Kind.EFFECT:
+            self._demand_open(fact, event)
         recorded = Recorded(
             self.view.seq + len(self.events) + 1,
             stream_of(kind, name),
@@ -244,6 +256,22 @@ class Draft:
         if event.__class__ in EDGES:
             self._note_edges(recorded.stream, event)
         return recorded
+
+    def _demand_open(self, item: Item, event: Any) -> None:
+        """Refuse a move that the item's effect forbids, whoever asks for it (INV-4)."""
+        tid = getattr(event, "transition_id", "")
+        effect = shut(self.get, item, tid, event.to) if tid else None
+        if effect is None:
+            return
+        state = standing(effect, epoch_of(self.get))
+        raise MoveRefused(
+            Refused(
+                Code.EFFECT_PRESENT if state == "PRESENT" else Code.EFFECT_UNRECONCILED,
+                f"cannot move {item.id} to {event.to} ({tid}): its effect {effect.id} is {state}",
+                f"see 'remit explain {item.id}'; 'remit reconcile {effect.id}' looks it up",
+                {"item": item.id, "effect": effect.id, "state": str(state), "transition": tid},
+            )
+        )
 
     def _note_edges(self, stream: str, event: Event) -> None:
         """Keep by what they are judged which edges this decision has made or judged so far."""

@@ -73,9 +73,13 @@ def _behind(key: Key, fact: Fact | None) -> dict[Key, None]:
     if isinstance(fact, AdmissionPolicy):
         return {("validation", fact.validation): None}
     if isinstance(fact, Effect):
-        return {("item", fact.item): None}
+        return {("item", fact.item): None, ("destination", fact.destination): None}
     if isinstance(fact, Intent):
-        return {("effect", fact.envelope.effect_id): None} if fact.envelope.effect_id else {}
+        named = (("policy", fact.policy), ("destination", fact.destination))
+        found = {key: None for key in named if key[1]}
+        if fact.envelope.effect_id:
+            found["effect", fact.envelope.effect_id] = None
+        return found
     return {}
 
 

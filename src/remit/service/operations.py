@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeVar, overload
 
 from remit.core import commands as c
+from remit.core import effect_commands as k
 from remit.core.commands import Command
 from remit.core.decide.ledger import SERVICES
 from remit.core.facts import Lease
@@ -38,6 +39,9 @@ SEEN: Final = (
     c.RecordTakeover,
     c.RecordClockJump,
     c.Settle,
+    k.NoteTermination,
+    k.ObserveEffect,
+    k.CarryEpoch,
 )
 """Commands that say what remit itself saw or has to do: nobody hands them in."""
 
@@ -273,6 +277,26 @@ class Operations:
         answers = self.run(pairs, **how)
         return list(zip(answers[::2], answers[1::2], strict=True))
 
+    def intend_effect(self, intents: Any, **how: Any) -> Any:
+        """Say under a live lease that an effect will be sent: ``IntendEffect``."""
+        return self._many(intents, k.IntendEffect, **how)
+
+    def note_sent(self, notes: Any, **how: Any) -> Any:
+        """Say that a request left: ``NoteSent``."""
+        return self._many(notes, k.NoteSent, **how)
+
+    def report_effect(self, reports: Any, **how: Any) -> Any:
+        """Hand in a response, or the result of PURE work: ``ReportEffect``."""
+        return self._many(reports, k.ReportEffect, **how)
+
+    def note_uncertain(self, notes: Any, **how: Any) -> Any:
+        """Say that no answer came, which is no failure: ``NoteUncertain``."""
+        return self._many(notes, k.NoteUncertain, **how)
+
+    def compensate(self, inverses: Any, **how: Any) -> Any:
+        """Bring about the declared inverse of an effect, as work of its own: ``CompensateEffect``."""
+        return self._many(inverses, k.CompensateEffect, **how)
+
     def review(self, reviews: Any, **how: Any) -> Any:
         """Approve or reject what was handed in: ``ReviewWork``."""
         return self._many(reviews, c.ReviewWork, **how)
@@ -327,8 +351,10 @@ class Operations:
 
 
 def _only_seen(command: Command) -> bool:
-    return isinstance(command, SEEN) or (
-        isinstance(command, c.ReportCompletion) and command.taken_over
+    return (
+        isinstance(command, SEEN)
+        or (isinstance(command, c.ReportCompletion) and command.taken_over)
+        or (isinstance(command, k.ReportEffect) and command.authoritative)
     )
 
 
@@ -336,7 +362,7 @@ def _hearsay(command: Command) -> Refused:
     return Refused(
         Code.BAD_INPUT,
         f"cannot take a {type(command).__name__} from a caller: remit records it when it has seen it",
-        "use the operations that look: hand_in, mark_shipped, verify, score",
+        "use the operations that look: hand_in, mark_shipped, verify, score, reconcile",
         {"command": type(command).__name__},
     )
 

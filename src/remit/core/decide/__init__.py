@@ -14,22 +14,26 @@ from typing import Any, Final
 
 from remit.core.commands import Ask, Command, CreateLedger
 from remit.core.decide import (
+    compensating,
     delivery,
     documents,
+    effects,
     imports,
     intents,
     items,
     leases,
     ledger,
     limits,
+    observing,
     rechecks,
     records,
+    reports,
 )
 from remit.core.events import Recorded
 from remit.core.facts import Actor, Fact, Key
 from remit.core.refusals import Code, Refused
 from remit.core.settlement import settle
-from remit.core.view import Draft, Missing, View
+from remit.core.view import Draft, Missing, MoveRefused, View
 
 __all__ = ["Accepted", "Decision", "NeedMore", "Refused", "decide"]
 
@@ -57,6 +61,10 @@ _HANDLERS: Final[dict[type[Command], Handler]] = {
     **ledger.HANDLERS,
     **items.HANDLERS,
     **leases.HANDLERS,
+    **reports.HANDLERS,
+    **effects.HANDLERS,
+    **observing.HANDLERS,
+    **compensating.HANDLERS,
     **delivery.HANDLERS,
     **records.HANDLERS,
     **imports.HANDLERS,
@@ -104,4 +112,6 @@ def decide(view: View, command: Command, ask: Ask) -> Decision:
         settle(draft)
     except Missing as lacking:
         return NeedMore(lacking.keys)
+    except MoveRefused as barred:
+        return barred.refused
     return Accepted(tuple(draft.events), draft.delta)

@@ -14,7 +14,7 @@ from remit.core import commands as c
 from remit.core import item_events as e
 from remit.core.admission import requeue
 from remit.core.decide.asking import bad, fenced, find, late_report, moving
-from remit.core.decide.leases import attempt_of
+from remit.core.decide.reports import attempt_of
 from remit.core.decide.verification import record as record_verification
 from remit.core.events import CloneMade, CommitsTaken
 from remit.core.facts import Item, Row, Work

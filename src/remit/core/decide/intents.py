@@ -20,7 +20,6 @@ from remit.core.decide.waiting import add_edge, closes
 from remit.core.dependencies import unresolved
 from remit.core.effect_events import CancellationObserved, IntentReceived
 from remit.core.effect_facts import (
-    OPEN_EFFECT,
     AdmissionPolicy,
     Effect,
     EffectState,
@@ -50,7 +49,8 @@ def class_of(envelope: Envelope) -> str:
     return envelope.priority_class if usable_lane(envelope.priority_class) else DEFAULT
 
 
-def _submit(draft: Draft, cmd: c.SubmitIntent) -> Refused | None:
+def submit(draft: Draft, cmd: c.SubmitIntent) -> Refused | None:
+    """Store a message, validate it and decide on it, as far as the command asks for it."""
     envelope = cmd.envelope
     if not _DIGEST.match(cmd.digest):
         return bad("digest", cmd.digest, "64 hexadecimal digits in lower case")
@@ -258,7 +258,7 @@ def _cancel(draft: Draft, cmd: c.CancelWork) -> Refused | None:
     draft.emit("item", item.id, _seen(draft, item, cmd))
     item = draft.item(item.id) or item
     if requested:
-        _end(draft, item, effect, cmd)
+        _end(draft, item, cmd)
     else:
         review(draft, item.id)
     return None
@@ -276,10 +276,9 @@ def _own_effect(draft: Draft, item: Item) -> Effect | None:
     return effect if isinstance(effect, Effect) and effect.item == item.id else None
 
 
-def _end(draft: Draft, item: Item, effect: Effect | None, cmd: c.CancelWork) -> None:
+def _end(draft: Draft, item: Item, cmd: c.CancelWork) -> None:
     """Nothing intended: closed, from a lease by way of triage. Else it is put aside (section 7)."""
-    if effect is not None and effect.state in OPEN_EFFECT:
-        cancel_in_flight(draft, item)
+    if cancel_in_flight(draft, item, cmd.reason.inline):
         return
     if item.status is Status.LEASED:
         put_aside(draft, item, TriageKind.CANCELLED_IN_FLIGHT, reason=cmd.reason.inline)
@@ -300,7 +299,7 @@ def _too_late(item: Item) -> Refused:
 
 
 HANDLERS: Final[dict[type[c.Command], Callable[[Draft, Any], Refused | None]]] = {
-    c.SubmitIntent: _submit,
+    c.SubmitIntent: submit,
     c.DecideIntent: _decide,
     c.CancelWork: _cancel,
 }

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from remit.core import commands as c
 from remit.core import item_events as e
+from remit.core.claims import shipped_by
 from remit.core.deadlock import BEGIN, CLEAR, Wait, cycle_of, lineage
 from remit.core.decide.asking import at_rest, bad, find, moving
 from remit.core.decide.waiting import HANDLERS as WAITING
@@ -281,12 +282,13 @@ def _may_close(draft: Draft, item: Item, cmd: c.CloseItem) -> Refused | None:
         refused = fit_successor(draft, item, successor)
         if refused is not None:
             return refused
-    shipped = item.work is not None and item.work.shipped
+    shipped = shipped_by(draft, item)
     if shipped and not superseded and not item.terminal:
+        what = "effect was observed" if item.kind is Kind.EFFECT else "commit was observed on main"
         return Refused(
             Code.TRANSITION_REFUSED,
-            f"cannot close {item.id} as {cmd.outcome}: its commit was observed on main",
-            "a shipped commit is a fact: create a repair item and close this one as superseded by it",
+            f"cannot close {item.id} as {cmd.outcome}: its {what}",
+            "what is shipped is a fact: create a repair item and close this one as superseded by it",
             {"item": item.id, "shipped": shipped},
         )
     return None

@@ -27,7 +27,10 @@ from remit.core.view import Draft
 VERIFIER: Final = "remit-verifier"
 """The built-in verifier, an enrolled service actor."""
 
-SERVICES: Final = (ADMISSION, QUEUE, VERIFIER)
+RECONCILER: Final = "remit-reconciler"
+"""The built-in reconciler, which looks effects up."""
+
+SERVICES: Final = (ADMISSION, QUEUE, VERIFIER, RECONCILER)
 
 FORMAT: Final = 1
 """Version of the event format that this code writes."""

@@ -12,6 +12,7 @@ from typing import Any, Final
 from remit.core import commands as c
 from remit.core import item_events as e
 from remit.core.admission import requeue
+from remit.core.claims import shipped_by
 from remit.core.decide.asking import bad, find, moving
 from remit.core.decide.items import finish, fit_successor
 from remit.core.facts import Item, Triage
@@ -56,7 +57,7 @@ def _resolve(draft: Draft, cmd: c.ResolveTriage) -> Refused | None:
     item = find(draft, record.item)
     if isinstance(item, Refused):
         return item
-    ways = allowed(TriageKind(record.kind), item)
+    ways = allowed(TriageKind(record.kind), shipped_by(draft, item))
     if not record.open or cmd.resolution not in ways:
         found = "settled already" if not record.open else f"of kind {record.kind}"
         return Refused(
@@ -91,7 +92,7 @@ def _apply(
 
 def _target(draft: Draft, item: Item, how: Resolution) -> tuple[Status, str, str, int]:
     origin = item.triaged_from or Status.DRAFT
-    if item.work is not None and item.work.shipped:
+    if shipped_by(draft, item):
         return Status.SHIPPED, "", "", 0
     if origin is Status.DRAFT:
         return Status.DRAFT, "", "", 0

@@ -78,7 +78,7 @@ def _epoch_adopted(get: Get, rec: Recorded, ev: e.EpochAdopted, out: Out) -> Non
     ledger: Ledger = _next(get, rec, "ledger")
     if not ledger.epoch < ev.epoch <= MAX_EPOCH or ev.previous != ledger.epoch:
         raise FoldError(rec, f"epoch {ev.epoch} does not follow {ledger.epoch}")
-    out[LEDGER] = changed(ledger, version=rec.version, epoch=ev.epoch)
+    out[LEDGER] = changed(ledger, version=rec.version, epoch=ev.epoch, adopted_at=rec.at)
     out["counter", "fence"] = 0
 
 

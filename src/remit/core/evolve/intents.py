@@ -1,4 +1,4 @@
-"""Folds of effect work's own events: an intent beside its item, verdicts, and who has the effect.
+"""Folds of effect work's own events: an intent beside its item, verdicts, and cancellations.
 
 The item carries what the queue needs (status, hold, place in line), the intent what admission needs.
 An ADMIT debits the observation that it used, here and nowhere else, so that the count is that of
@@ -14,7 +14,7 @@ from remit.core import effect_events as e
 from remit.core import gates
 from remit.core.change import changed
 from remit.core.checks import Result
-from remit.core.effect_facts import Effect, EffectState, Intent, Message
+from remit.core.effect_facts import Intent, Message
 from remit.core.envelope import usable_identity
 from remit.core.events import Event, Recorded
 from remit.core.evolve.moves import Get, Out, account, add, check_move, first, item_of
@@ -162,41 +162,10 @@ def _follower_released(get: Get, rec: Recorded, ev: e.FollowerReleased, out: Out
     _kept(rec, out, item, successor=ev.successor)
 
 
-def _claimed(get: Get, rec: Recorded, ev: e.EffectClaimed, out: Out) -> None:
-    """The first claim opens the stream; a later one keeps what is known of the effect outside."""
-    old = get("effect", rec.entity)
-    if rec.version == 1:
-        if old is not None:
-            raise FoldError(rec, f"effect {rec.entity} was claimed before")
-        out["effect", rec.entity] = Effect(
-            rec.entity, 1, ev.item, ev.operation, ev.payload_digest, ev.destination,
-            ev.replay_class, EffectState.NOT_STARTED, ev.key, "", "", 0, 0, 0, 0, 0, "", 0, None,
-            None, None, 0, 0, "", 0, 0, ev.compensates,
-        )  # fmt: skip
-        return
-    if not isinstance(old, Effect) or old.version != rec.version - 1:
-        raise FoldError(rec, f"version {rec.version} of effect {rec.entity} does not follow")
-    if old.state not in (EffectState.NOT_STARTED, EffectState.ABSENT):
-        raise FoldError(
-            rec, f"effect {rec.entity} is {old.state}, nobody else may have it (INV-14)"
-        )
-    out["effect", rec.entity] = changed(
-        old,
-        version=rec.version,
-        item=ev.item,
-        operation=ev.operation,
-        payload_digest=ev.payload_digest,
-        destination=ev.destination,
-        replay_class=ev.replay_class,
-        compensates=ev.compensates,
-    )
-
-
 HANDLERS: Final[dict[type[Event], Handler]] = {
     e.IntentReceived: _received,
     e.IntentValidated: _validated,
     e.AdmissionDecided: _decided,
     e.CancellationObserved: _cancellation,
     e.FollowerReleased: _follower_released,
-    e.EffectClaimed: _claimed,
 }

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from remit.core import item_events as e
 from remit.core.change import changed
+from remit.core.effect_facts import Intent
 from remit.core.events import Event, Recorded
 from remit.core.evolve import limits
 from remit.core.evolve.moves import Get, Out, account, add, check_move, item_of, load
@@ -47,6 +48,9 @@ def _kept(rec: Recorded, out: Out, item: Item, **new: Any) -> None:
 
 
 def _hold(reason: str, trigger: str, owner: str = "admission") -> Hold | None:
+    """A hold; one that waits for a look-up is its retry owner's."""
+    if trigger.startswith("reconcile:"):
+        owner = "retry"
     return Hold(reason, owner, trigger) if reason else None
 
 
@@ -257,8 +261,18 @@ def _resolved(get: Get, rec: Recorded, ev: e.TriageResolved, out: Out) -> None:
         raise FoldError(rec, f"{item.id} has open records: {', '.join(rest)}")
     extra: dict[str, Any] = {"triage": (), "triaged_from": None}
     if ev.to in (Status.READY, Status.HELD):
-        extra |= {"counted": 0, **_queued(rec, ev)}
+        extra |= _queued(rec, ev)
+        if ev.resolution != "reconciled":
+            extra["counted"] = 0
+            _begin_again(get, rec, out)
     _moved(get, rec, ev, out, item, **extra)
+
+
+def _begin_again(get: Get, rec: Recorded, out: Out) -> None:
+    """Somebody decided that effect work is tried again: its retries count from here."""
+    intent = get("intent", rec.stream)
+    if isinstance(intent, Intent) and intent.retries:
+        out["intent", rec.stream] = changed(intent, retries=0, retry_started_at=0)
 
 
 def _closed(get: Get, rec: Recorded, ev: e.ItemClosed, out: Out) -> None:

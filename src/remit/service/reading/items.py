@@ -330,7 +330,7 @@ def triage_record(tx: ReadTx, record: Triage) -> dict[str, Any]:
     opened = tx.at_seq([record.opened_seq])[record.opened_seq]
     payload = rendering.plain(opened.event)
     item = tx.load([("item", record.item)])["item", record.item]
-    ways = allowed(TriageKind(record.kind), item) if isinstance(item, Item) else ()
+    ways = allowed(TriageKind(record.kind), _shipped(tx, item)) if isinstance(item, Item) else ()
     found = _findings(payload) if isinstance(opened.event, VerificationRecorded) else []
     return {
         "id": record.id,
@@ -346,6 +346,14 @@ def triage_record(tx: ReadTx, record: Triage) -> dict[str, Any]:
         "reason": payload.get("reason", "") or "; ".join(found),
         "payload": payload,
     }
+
+
+def _shipped(tx: ReadTx, item: Item) -> str:
+    """The commit or the observation that made an item shipped for good."""
+    if item.work is not None and item.work.shipped:
+        return item.work.shipped
+    intent = tx.load([("intent", item.id)])["intent", item.id] if item.kind == "effect" else None
+    return getattr(intent, "shipped", "")
 
 
 def _findings(payload: dict[str, Any]) -> list[str]:

@@ -1,0 +1,321 @@
+"""Reconciliation: look effects up in their destinations, and let the core decide on what was seen.
+
+The look-up is made outside any transaction, because a destination may take its time. It carries the
+effect's version and the ledger's time from before it began, so that what was intended meanwhile makes
+it worth nothing. Looks are bounded in number and in time; a destination that cannot be asked gives
+UNAVAILABLE, which is an observation too. PURE work has nothing outside: its stored result is read
+again and its digest made anew. The built-in ``remit-reconciler`` writes what was seen, and it never
+holds a lease.
+
+Where a destination enforces an idempotency key, the identical request may be repeated instead of
+looked up while its key is surely kept, if the caller has the request (``requests``).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Final, Protocol
+
+from remit.core import effect_commands as k
+from remit.core.decide.ledger import RECONCILER
+from remit.core.decide.observing import STORED, record_of
+from remit.core.effect_events import EffectAnswered
+from remit.core.effect_facts import Destination, Effect, EffectState, Intent, ReplayClass
+from remit.core.effect_states import standing
+from remit.core.effects import UNRECONCILED
+from remit.core.facts import LEDGER, Item, Ledger
+from remit.core.ids import fence_of
+from remit.core.reconcile import FOUND, NONE, UNAVAILABLE, may_replay
+from remit.core.refusals import Refused
+from remit.core.status import Kind, Status
+from remit.ports import ItemQuery, ReadTx, Store
+from remit.service.engine import Answer, Done
+from remit.service.operations import Caller, Operations
+
+BATCH: Final = 100
+"""Most effects that are looked up between two transactions."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked of a destination: one effect, by its id and key.
+
+    ``fence`` above 0 asks a destination that enforces fences to confirm it first.
+    """
+
+    effect_id: str
+    key: str
+    operation: str
+    manifest_id: str
+    fence: int
+    compensates: str
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What a destination showed; ``result`` is FOUND, NONE or UNAVAILABLE."""
+
+    result: str
+    objects: int | None = None
+    values: tuple[tuple[str, str], ...] = ()
+    differences: tuple[str, ...] = ()
+    consistent: bool = False
+    confirmed_fence: int = 0
+
+
+class Lookup(Protocol):
+    """Asks the authoritative record of one destination; raises nothing for the state of the world."""
+
+    def __call__(self, question: Question) -> Shown:
+        """Say what the record shows of an effect."""
+        ...
+
+
+Repeat = Callable[[Effect], Shown | None]
+"""Repeats the identical request under its key and says what the destination answered; None where the
+request is not at hand."""
+
+Jitter = Callable[[], int]
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """An effect to look up, with what stood on the ledger when that began."""
+
+    effect: Effect
+    intent: Intent
+    destination: Destination | None
+    stored: EffectAnswered | None
+    fence: int
+    looked_at: int
+
+
+class Reconciler:
+    """Looks up effects of one ledger in the destinations that it was given, by their names."""
+
+    def __init__(
+        self,
+        store: Store,
+        lookups: Mapping[str, Lookup],
+        jitter: Jitter,
+        *,
+        operations: Operations | None = None,
+        repeats: Mapping[str, Repeat] | None = None,
+    ) -> None:
+        self.store = store
+        self.lookups = lookups
+        self.jitter = jitter
+        self.repeats = repeats or {}
+        engine = operations.engine if operations is not None else None
+        self.operations = Operations(store, Caller(RECONCILER), engine)
+
+    def one(self, effect: str, replacement: str = "") -> Answer:
+        """Look one effect up now, whether it is due or not."""
+        with self.store.read() as tx:
+            task = _task(tx, effect, tx.now())
+        if task is None:
+            # The decision itself says what is wrong with it.
+            command = k.ObserveEffect(effect, "", UNAVAILABLE, 0, 0)
+            return self.operations.observed([command], [""])[0]
+        return self._record([task], replacement)[0]
+
+    def due(self, limit: int = 0) -> list[tuple[str, Answer]]:
+        """Look up every effect that is due, in batches; at most ``limit`` of them, 0 for all."""
+        answers: list[tuple[str, Answer]] = []
+        batch: list[str] = []
+        with self.store.read() as tx:
+            names = list(_due(tx, limit))
+        for name in names:
+            batch.append(name)
+            if len(batch) == BATCH:
+                answers += self._batch(batch)
+                batch = []
+        return answers + self._batch(batch)
+
+    def _batch(self, names: list[str]) -> list[tuple[str, Answer]]:
+        if not names:
+            return []
+        with self.store.read() as tx:
+            now = tx.now()
+            found = [_task(tx, name, now) for name in names]
+        tasks = [task for task in found if task is not None]
+        answers = self._record(tasks, "")
+        return [(task.effect.id, a) for task, a in zip(tasks, answers, strict=True)]
+
+    def _record(self, tasks: list[Task], replacement: str) -> list[Answer]:
+        commands = [self._look(task, replacement) for task in tasks]
+        return self.operations.observed(commands, [""] * len(commands))
+
+    def _look(self, task: Task, replacement: str) -> k.ObserveEffect:
+        effect, destination = task.effect, task.destination
+        shown, repeated = self._shown(task)
+        return k.ObserveEffect(
+            effect.id,
+            record_of(task.intent, effect, destination),
+            shown.result,
+            task.looked_at,
+            effect.version,
+            shown.objects,
+            shown.values,
+            shown.differences,
+            shown.consistent,
+            shown.confirmed_fence,
+            repeated,
+            replacement,
+            self.jitter(),
+        )
+
+    def _shown(self, task: Task) -> tuple[Shown, bool]:
+        """What can be seen, and whether that was by repeating the request."""
+        effect, destination = task.effect, task.destination
+        if destination is None:
+            return _stored(task), False
+        if not destination.lookup and effect.receipt:
+            return _receipt(task), False
+        repeat = self.repeats.get(destination.name)
+        if repeat is not None and may_replay(effect, destination, task.looked_at):
+            shown = repeat(effect)
+            if shown is not None and shown.result == FOUND:
+                return shown, True
+        lookup = self.lookups.get(destination.name) if destination.lookup else None
+        if lookup is None:
+            return Shown(UNAVAILABLE), False
+        envelope = task.intent.envelope
+        question = Question(
+            effect.id,
+            effect.key,
+            effect.operation,
+            envelope.manifest_id,
+            task.fence if destination.fence else 0,
+            effect.compensates,
+        )
+        return lookup(question), False
+
+
+def _task(tx: ReadTx, name: str, now: int) -> Task | None:
+    effect = tx.load([("effect", name)])["effect", name]
+    if not isinstance(effect, Effect):
+        return None
+    keys = [("intent", effect.item), ("destination", effect.destination), LEDGER]
+    facts = tx.load(keys)
+    intent, ledger = facts["intent", effect.item], facts[LEDGER]
+    if not isinstance(intent, Intent) or not isinstance(ledger, Ledger):
+        return None
+    destination = facts["destination", effect.destination]
+    pure = effect.replay_class == ReplayClass.PURE
+    stored = None
+    if effect.response_seq and (pure or effect.receipt):
+        event = tx.at_seq([effect.response_seq])[effect.response_seq].event
+        assert isinstance(event, EffectAnswered), "the effect names the event of its answer"
+        stored = _with_text(tx, event)
+    counter = tx.small().get(("counter", "fence"), 0)
+    fence = fence_of(ledger.epoch, (counter if isinstance(counter, int) else 0) + 1)
+    there = destination if isinstance(destination, Destination) and not pure else None
+    return Task(effect, intent, there, stored, fence, now)
+
+
+def _with_text(tx: ReadTx, event: EffectAnswered) -> EffectAnswered:
+    """The answer with its digest made anew from what is kept, empty where that is gone.
+
+    A result that was handed in as a digest alone is that digest, which the ledger keeps.
+    """
+    if event.response_ref:
+        data = tx.blobs([event.response_ref]).get(event.response_ref)
+        digest = hashlib.sha256(data).hexdigest() if data is not None else ""
+        return replace(event, result_digest=digest)
+    if event.text:
+        return replace(event, result_digest=hashlib.sha256(event.text.encode()).hexdigest())
+    return event
+
+
+def _stored(task: Task) -> Shown:
+    """The stored result of PURE work, read again."""
+    if task.stored is None or not task.stored.result_digest:
+        return Shown(UNAVAILABLE)
+    values = (("effect_id", task.effect.id), ("digest", task.stored.result_digest))
+    return Shown(FOUND, 1, values, consistent=True)
+
+
+def _receipt(task: Task) -> Shown:
+    """A receipt that the destination declares to be authoritative."""
+    if task.stored is None:
+        return Shown(UNAVAILABLE)
+    values: tuple[tuple[str, str], ...] = (
+        ("effect_id", task.effect.id),
+        ("digest", task.effect.payload_digest),
+        ("receipt", task.stored.response),
+    )
+    if task.intent.envelope.manifest_id:
+        values += (("manifest_id", task.intent.envelope.manifest_id),)
+    return Shown(FOUND, 1, values, consistent=True)
+
+
+# What is due.
+
+
+def _due(tx: ReadTx, limit: int) -> Iterator[str]:
+    now, epoch = tx.now(), _epoch(tx)
+    found = 0
+    for name, shipped in dict(_named(tx)).items():
+        effect = tx.load([("effect", name)])["effect", name] if name else None
+        if isinstance(effect, Effect) and _is_due(effect, epoch, now, shipped=shipped):
+            yield name
+            found += 1
+            if limit and found >= limit:
+                return
+
+
+def _is_due(effect: Effect, epoch: int, now: int, *, shipped: bool) -> bool:
+    """Whether a look-up could say more than is known, and it is time for it.
+
+    What is settled is not asked again by itself, but for work that is shipped and not yet verified.
+    """
+    state = standing(effect, epoch)
+    if state is EffectState.NOT_STARTED:
+        return effect.replay_class == ReplayClass.PURE and effect.response_seq > 0
+    if state in (EffectState.INTENDED, EffectState.UNCERTAIN):
+        return state is not effect.state or effect.look_at <= now
+    return shipped
+
+
+def _epoch(tx: ReadTx) -> int:
+    ledger = tx.load([LEDGER])[LEDGER]
+    return ledger.epoch if isinstance(ledger, Ledger) else 0
+
+
+def _named(tx: ReadTx) -> Iterator[tuple[str, bool]]:
+    """Effects that held, shipped or triaged work waits for, and whether it is shipped."""
+    for reason in (*UNRECONCILED, "EFFECT_UNCERTAIN"):
+        for item in _items(tx, ItemQuery(hold=reason, limit=BATCH)):
+            yield _effect_of(tx, item), False
+    for status in (Status.SHIPPED, Status.TRIAGED):
+        for item in _items(tx, ItemQuery(statuses=(status,), limit=BATCH)):
+            if item.kind is Kind.EFFECT:
+                yield _effect_of(tx, item), status is Status.SHIPPED
+
+
+def _items(tx: ReadTx, query: ItemQuery) -> Iterator[Item]:
+    while True:
+        names = tx.items(query)
+        items = [f for f in tx.load([("item", n) for n in names]).values() if isinstance(f, Item)]
+        yield from items
+        if len(names) < query.limit or not items:
+            return
+        query = replace(query, after=items[-1].number)
+
+
+def _effect_of(tx: ReadTx, item: Item) -> str:
+    if item.hold is not None and item.hold.trigger.startswith("reconcile:"):
+        return item.hold.trigger.partition(":")[2]
+    intent = tx.load([("intent", item.id)])["intent", item.id]
+    return intent.envelope.effect_id if isinstance(intent, Intent) else ""
+
+
+def refused(answers: Iterable[tuple[str, Answer]]) -> dict[str, Refused]:
+    """The effects whose look-up could not be recorded, and why."""
+    return {name: a for name, a in answers if isinstance(a, Refused)}
+
+
+__all__ = ["FOUND", "NONE", "STORED", "Done", "Question", "Reconciler", "Shown", "refused"]
