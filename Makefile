@@ -10,6 +10,7 @@ ARGS   ?=
 VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.ready
+BENCH  := .venv-bench
 UV     ?= $(BIN)/uv
 
 .DEFAULT_GOAL := help
@@ -47,8 +48,13 @@ lint: $(STAMP)  ## Format, lint, types and import rules, without the tests
 
 check: lint test  ## Lint, then test: what CI runs, before prove
 
-bench: $(STAMP)  ## Measure this machine
-	@$(BIN)/remit bench $(ARGS)
+# The other queues have an environment of their own: nothing else here may come to need them.
+$(BENCH)/.ready: requirements/build.lock requirements/bench.lock pyproject.toml tools/bootstrap
+	@PYTHON='$(PYTHON)' tools/bootstrap $(BENCH) build bench
+	@touch $@
+
+bench: $(BENCH)/.ready  ## Measure this machine, beside other queues
+	@$(BENCH)/bin/remit bench $(ARGS)
 
 prove: $(STAMP)  ## Explore small worlds, plant faults (minutes)
 	@$(BIN)/remit prove model --mutants $(ARGS)
@@ -65,8 +71,9 @@ COMPILE = $(UV) pip compile --quiet --universal --python-version 3.11 --generate
 lock: $(STAMP)  ## Make requirements/*.lock again
 	$(COMPILE) pyproject.toml -o requirements/run.lock
 	$(COMPILE) pyproject.toml --extra dev -c requirements/run.lock -o requirements/dev.lock
+	$(COMPILE) pyproject.toml --extra bench -c requirements/dev.lock -o requirements/bench.lock
 	$(COMPILE) requirements/build.in -c requirements/dev.lock -o requirements/build.lock
 
 clean:  ## Remove .venv, caches and build results
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) $(BENCH) build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
 from remit.core.refusals import Code, Refused
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from remit.core.gitfacts import RepositoryRefusal
     from remit.ports import ReadTx
+    from remit.ports.destination import Destination, Enforced
     from remit.ports.outside import Backlog
     from remit.service.delivery import Delivery
     from remit.service.engine import Engine
@@ -308,10 +309,30 @@ def examine(url: str) -> Examined:
     return look(path_of(url))
 
 
+def destination(
+    document: Mapping[str, Any], environment: Mapping[str, str] | None = None
+) -> Destination:
+    """The adapter of a registered destination's document; see ``docs/reference/destinations.md``.
+
+    Credentials come from ``environment`` (the process's own unless given), under the names that the
+    document gives. Raises ``BAD_INPUT`` with every fault of the document.
+    """
+    from remit.destinations.documents import build
+
+    return build(document, os.environ if environment is None else environment)
+
+
+def enforced(document: Mapping[str, Any]) -> Enforced:
+    """What a destination's document says that it enforces, for registering; reads no credential."""
+    from remit.destinations.documents import build
+
+    return build(document, None).enforced
+
+
 def git_version(folder: Path) -> str | RepositoryRefusal:
     """What the git program says of its version, or why there is none."""
     from remit.core.gitfacts import RepositoryRefusal
-    from remit.repository.command import Git
+    from remit.machine.git import Git
 
     done = Git().run(["version"], cwd=folder, operation="ask git for its version")
     return done if isinstance(done, RepositoryRefusal) else done.text.strip()

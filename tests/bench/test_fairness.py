@@ -27,7 +27,7 @@ def test_the_simulation_sees_a_class_that_takes_more(monkeypatch: pytest.MonkeyP
 
 
 def test_the_simulation_sees_a_limit_that_does_not_hold(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("remit.core.decide.leases.over_rate", lambda *_: None)
+    monkeypatch.setattr("remit.core.decide.choosing.over_rate", lambda *_: None)
     found = simulate(seconds=60, workers=24)
     assert not found.fair
     assert [use.scope for use in found.uses if use.most > use.limit] == ["tenant/paced"]

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.stores.postgres.server import Server
 
 from remit import wiring
 from remit.bench.fenced import HandWritten
-from remit.bench.ledger_queue import LedgerQueue, fresh
+from remit.bench.fenced_postgres import HandWrittenPostgres, durability
+from remit.bench.ledger_queue import LedgerQueue, PostgresLedgerQueue, fresh
 from remit.bench.peers import PEERS, installed
-from remit.bench.queues import Queue, chaining, draining, entrant, inserting
+from remit.bench.peers_postgres import PEERS_POSTGRES
+from remit.bench.queues import Holds, Queue, chaining, draining, entrant, inserting
 from remit.bench.rounds import DoesNotAddUp, Trial, compete
+from remit.bench.server import serving
 from remit.bench.whole_ledger import ColdStart, Imports, replaying, verifying, write_backlog
 from remit.core.evolve import evolve
 from remit.core.facts import Item
@@ -23,6 +28,18 @@ from remit.core.status import Status
 from remit.service.integrity import verify
 
 WORK = [inserting, draining, chaining]
+
+
+@pytest.fixture(scope="module")
+def served() -> Iterator[Callable[[], str]]:
+    """Makes databases of a server that is synced, as the benchmark's is.
+
+    Not in a folder of pytest's: the server runs as another user than root, who may not go there.
+    """
+    with serving(Path(tempfile.gettempdir()) / "any") as server:
+        yield server.database
+
+
 BARE: list[Callable[[Path], Queue]] = [
     HandWritten,
     partial(HandWritten, driver="sqlite3"),
@@ -100,6 +117,63 @@ def test_a_peer_that_is_missing_is_named_and_never_made() -> None:
         raise AssertionError("it is not installed")
 
     assert installed({"no_such_queue": never, "json": never}) == ([never], ["no_such_queue"])
+
+
+ON_POSTGRES: list[Callable[[str], Queue]] = [HandWrittenPostgres, PostgresLedgerQueue]
+
+
+@pytest.mark.parametrize("work", WORK, ids=lambda work: work.__name__)
+@pytest.mark.parametrize("make", ON_POSTGRES, ids=["by hand", "remit"])
+@pytest.mark.parametrize("workers", [1, 2])
+def test_every_queue_on_postgres_adds_up_over_rounds(
+    tmp_path: Path, served: Callable[[], str], make: Any, work: Any, workers: int
+) -> None:
+    course = entrant(lambda _: make(served()), work, 8, 2 if work is draining else 1, workers)
+    (row,) = compete(Trial("any", 2, (course,), workers), tmp_path, 1)
+    assert (row.store, row.workers) == ("postgresql", workers)
+
+
+@pytest.mark.parametrize("work", [inserting, draining], ids=lambda work: work.__name__)
+@pytest.mark.parametrize("module", PEERS_POSTGRES)
+def test_every_installed_peer_on_postgres_adds_up(
+    tmp_path: Path, served: Callable[[], str], module: str, work: Any
+) -> None:
+    pytest.importorskip(module)
+    make: Any = PEERS_POSTGRES[module]
+    (row,) = compete(
+        Trial("any", 1, (entrant(lambda _: make(served()), work, 10, 1, 2),)), tmp_path, 1
+    )
+    assert row.peer == module
+
+
+def test_the_loop_on_postgres_refuses_a_claim_that_is_not_current(
+    served: Callable[[], str],
+) -> None:
+    queue = HandWrittenPostgres(served())
+    queue.insert(0, 2)
+    (first, second) = queue.take(2)
+    with pytest.raises(DoesNotAddUp, match="1 of 2 claims"):
+        queue.finish([first, (second[0], second[1] + 1)])
+    queue.finish([second])
+    with pytest.raises(DoesNotAddUp, match="0 of 1 claims"):
+        queue.turn(second)
+    assert queue.holds() == Holds(2, 0)
+    queue.close()
+
+
+def test_a_server_that_answers_before_the_disk_does_has_no_figure(
+    postgres: Server, wiped: str
+) -> None:
+    with pytest.raises(DoesNotAddUp, match="expected them to be on"):
+        HandWrittenPostgres(postgres.url(wiped))  # the tests' own server does not sync
+
+
+def test_a_server_of_its_own_is_gone_at_the_end() -> None:
+    with serving(Path(tempfile.gettempdir()) / "any") as server:
+        folder = server.folder
+        assert durability(server.database())["fsync"] == "on"
+    assert not folder.exists()
+    assert server._process.poll() is not None
 
 
 class Forgetful(HandWritten):

@@ -60,6 +60,7 @@ def test_drift_of_the_machine_does_not_move_a_ratio() -> None:
     assert (ours.per_s, ours.low, ours.high) == (50.0, 12.5, 100.0)
     assert (ours.ratio, limit.ratio) == (0.5, 1.0)
     assert ours.times_bare_python is None
+    assert (ours.ratios, limit.ratios) == ({HAND_WRITTEN: 0.5}, {})
 
 
 def test_a_cold_start_is_a_multiple_of_a_bare_interpreter() -> None:
@@ -87,7 +88,9 @@ def test_the_table_fits_eighty_columns_and_cuts_nothing() -> None:
         per_s=1_010_347.0,
         low=99_949.0,
         high=660_051.0,
+        workers=10,
         ratio=0.0083,
+        ratios={"hand-written sqlite3": 0.0083, "persist-queue": 1.25},
     )
     cold = replace(row, metric="cold ready", batch=1, per_s=4.25, times_bare_python=12.34)
     text = io.StringIO()
@@ -95,7 +98,18 @@ def test_the_table_fits_eighty_columns_and_cuts_nothing() -> None:
     show.table([wide, cold], [("huey", "not installed")], {"cpu_count": 2}, console)
     shown = text.getvalue()
     assert "…" not in shown
-    for part in ("create, no rows", "1,000", "1.01M", "99,949", "660k", "0.0083", "4.25", "12.3x"):
+    for part in (
+        "create, no rows",
+        "1,000",
+        "1.01M",
+        "99,949",
+        "660k",
+        "0.0083",
+        "4.25",
+        "12.3x",
+        "10 workers",
+        "persist-queue 1.2",
+    ):
         assert part in shown
     assert "huey: not installed" in shown
     assert "cpu_count 2" in shown

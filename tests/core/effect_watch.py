@@ -13,7 +13,7 @@ from tests.core import admission_oracle
 
 from remit.core.effect_facts import AdmissionPolicy, Capacity, Effect, EffectState, Intent
 from remit.core.events import Recorded
-from remit.core.facts import Fact, Item, Key
+from remit.core.facts import Fact, Item, Key, Ledger
 from remit.core.verdict import Evidence, Rival
 
 OPEN = ("INTENDED", "UNCERTAIN", "CONTRADICTED")
@@ -59,11 +59,12 @@ class EffectRules:
                 self._decided(rec, event)
             case "LeaseGranted":
                 effect = self._own(rec.stream)
-                known = effect is None or effect.state.value in ("NOT_STARTED", "ABSENT")
+                known = self._standing(effect, rec.stream) in ("NOT_STARTED", "ABSENT")
                 self.demand(known, "INV-14-lease", rec)
         if getattr(event, "transition_id", "") == "T12":
             effect = self._own(rec.stream)
-            self.demand(effect is None or effect.state.value not in OPEN, "INV-4-open-effect", rec)
+            state = self._standing(effect, rec.stream)
+            self.demand(effect is None or state not in OPEN, "INV-4-open-effect", rec)
 
     def _received(self, rec: Recorded, event: Any) -> None:
         self.stored.add(rec.stream)
@@ -96,12 +97,15 @@ class EffectRules:
         if event.verdict == "ADMIT":
             self.demand(set(results) <= {"PASS", "NOT_TESTED"}, "INV-1-admit", rec)
             effect = self._own(rec.stream)
-            free = effect is not None and effect.state.value in ("NOT_STARTED", "ABSENT")
+            state = self._standing(effect, rec.stream)
+            free = effect is not None and state in ("NOT_STARTED", "ABSENT")
             self.demand(free, "INV-14-admit", rec)
             if event.observation:
                 self.admits[event.observation] += 1
         if event.from_ == "ready" and event.verdict == "HOLD":
-            back = event.reason == "UNMET_DEPENDENCY"
+            item = self.facts["item", rec.stream]
+            assert isinstance(item, Item)
+            back = item.unmet > 0 or event.reason == "PRIOR_EFFECT_UNRECONCILED"
             self.demand(back, "evidence-alone-takes-nothing-back", rec)
         if event.verdict == "HOLD":
             complete = event.owner and event.owner_id and ":" in event.trigger
@@ -139,6 +143,22 @@ class EffectRules:
         effect = self.facts.get(("effect", intent.envelope.effect_id))
         return effect if isinstance(effect, Effect) and effect.item == item else None
 
+    def _standing(self, effect: Effect | None, item: str) -> str:
+        """What is known of an effect: after an adoption nothing, until it was looked up."""
+        ledger = self.facts["ledger", "ledger"]
+        assert isinstance(ledger, Ledger)
+        intent = self.facts.get(("intent", item))
+        if not isinstance(intent, Intent):
+            return "NOT_STARTED"
+        envelope = intent.envelope
+        outside = envelope.replay_class != "PURE"
+        if effect is None:
+            claimed = ("effect", envelope.effect_id) in self.facts
+            lost = ledger.epoch > 0 and outside and not claimed
+            return "UNCERTAIN" if lost else "NOT_STARTED"
+        lost = effect.epoch < ledger.epoch and effect.replay_class != "PURE"
+        return "UNCERTAIN" if lost else effect.state.value
+
     def _expected(self, item: Item, now: int, event: Any, *, eligible: bool) -> tuple[str, str]:
         intent = self._intent(item.id)
         envelope = intent.envelope
@@ -149,7 +169,7 @@ class EffectRules:
         at = Evidence(
             work_class=item.work_class,
             faults=len(intent.faults),
-            own=own.state if own else EffectState.NOT_STARTED,
+            own=EffectState(self._standing(own, item.id)),
             intents=own.intents if own else 0,
             rival=self._rival(item, intent, event),
             unmet=tuple(d.via for d in item.dependencies if d.state.value != "met"),
@@ -167,13 +187,12 @@ class EffectRules:
             return None
         other = self.facts["item", effect.item]
         assert isinstance(other, Item)
-        done = other.status.value in ("shipped", "verified") or effect.state.value == "PRESENT"
+        state = EffectState(self._standing(effect, item.id))
+        done = other.status.value in ("shipped", "verified") or state.value == "PRESENT"
         closed = other.status.value == "closed"
         standing = "completed" if done else "closed" if closed else "live"
         waits = event is not None and event.reason == "EFFECT_CONFLICT" and bool(other.dependencies)
-        return Rival(
-            other.id, standing, effect.state, effect.operation, effect.payload_digest, waits
-        )
+        return Rival(other.id, standing, state, effect.operation, effect.payload_digest, waits)
 
     # All at one seq.
 

@@ -15,6 +15,7 @@ from tests.core.effect_watch import EffectRules
 from tests.core.oracle import Oracle
 from tests.core.world import World
 
+from remit.core.effect_facts import AdmissionPolicy
 from remit.core.events import Recorded
 from remit.core.evolve import FoldError, evolve
 from remit.core.facts import Actor, Fact, Item, Key, Lane, Lease, Ledger, Policy, Row, Triage
@@ -178,7 +179,9 @@ class Watch:
         if type(rec.event).__name__ in OF_EFFECTS:
             return
         never = ("cancellation", "not-before", "deadline", "capacity", "margin")
-        if check.check in never:
+        item = self.facts.get(("item", rec.stream))
+        asked = isinstance(item, Item) and item.kind.value == "effect"
+        if check.check in never and not asked:
             demand(check.result.value == "NOT_TESTED", "not-asked-is-not-tested", rec)
         if check.check == "spend" and check.result.value == "PASS":
             used = dict(part.split("=") for part in check.observed.split(","))
@@ -244,6 +247,12 @@ class Watch:
         demand(rec.at < lease.expires_at, "reports-while-live", rec)
         demand(lease.fence >> 32 == self._ledger().epoch, "reports-in-epoch", rec)
 
+    def _most(self, item: Item) -> int:
+        """How many attempts an item has; effect work has those of its admission policy."""
+        intent = self.facts.get(("intent", item.id))
+        policy = self.facts.get(("policy", getattr(intent, "policy", "")))
+        return policy.attempts if isinstance(policy, AdmissionPolicy) else self._policy().attempts
+
     def _granted(self, rec: Recorded, before: Item | None, lease: Any) -> None:
         assert before is not None
         demand(lease.fence > self.fence, "fence-grows", rec)
@@ -253,7 +262,7 @@ class Watch:
         demand(not self._ledger().kill_switch, "kill-switch-stops-leases", rec)
         demand(lease.attempt == before.attempt + 1, "attempt-numbers-grow", rec)
         self.counted[before.id] += 1
-        demand(self.counted[before.id] <= self._policy().attempts, "attempts-bounded", rec)
+        demand(self.counted[before.id] <= self._most(before), "attempts-bounded", rec)
         self.reported.discard(before.id)
         self.holders.setdefault(before.id, set()).add(lease.actor)
         self.leased_until[before.id] = lease.expires_at

@@ -15,7 +15,16 @@ import pytest
 from remit.core import admission, settlement
 from remit.core import view as views
 from remit.core.change import changed
-from remit.core.decide import asking, delivery, leases, records, verification, waiting
+from remit.core.decide import (
+    asking,
+    choosing,
+    delivery,
+    leases,
+    records,
+    reports,
+    verification,
+    waiting,
+)
 from remit.core.evolve import items as item_folds
 from remit.core.evolve import moves
 from remit.core.evolve import work as work_folds
@@ -87,13 +96,13 @@ def _fenced(*, check_fence: bool, check_holder: bool) -> Callable[..., Any]:
 
 @mutant("fence-as-named")
 def any_fence_will_do(patch: Patch) -> None:
-    for module in (leases, delivery):
+    for module in (leases, reports, delivery):
         patch.setattr(module, "fenced", _fenced(check_fence=False, check_holder=True))
 
 
 @mutant("reports-by-holder")
 def anybody_may_report(patch: Patch) -> None:
-    for module in (leases, delivery):
+    for module in (leases, reports, delivery):
         patch.setattr(module, "fenced", _fenced(check_fence=True, check_holder=False))
 
 
@@ -120,7 +129,8 @@ def loads_are_not_given_back(patch: Patch) -> None:
 
 @mutant("attempts-bounded", "pass-means-passed")
 def attempts_have_no_bound(patch: Patch) -> None:
-    patch.setattr(leases, "_spent", lambda draft, item: False)
+    for module in (leases, choosing):
+        patch.setattr(module, "used_up", lambda draft, item: False)
 
 
 @mutant("attempts-counted-at-lease")
@@ -194,7 +204,7 @@ def what_can_never_come_is_waited_for(patch: Patch) -> None:
 
 @mutant("INV-11-limits")
 def limits_are_not_asked(patch: Patch) -> None:
-    patch.setattr(leases, "_over_limit", lambda *args: None)
+    patch.setattr(choosing, "_over_limit", lambda *args: None)
 
 
 @mutant("decisions-fold", "INV-16-review")

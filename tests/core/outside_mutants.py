@@ -137,7 +137,7 @@ def epoch_forgotten(patch: pytest.MonkeyPatch) -> None:
     for module in (effect_states, claims, observing, effects):
         patch.setattr(module, "suspect", known)
     patch.setattr(
-        intents, "_own_state", lambda d, i, e, own: own.state if own else EffectState.NOT_STARTED
+        intents, "_own_state", lambda d, i, e, own, r: own.state if own else EffectState.NOT_STARTED
     )
 
 

@@ -150,7 +150,7 @@ def caught(mutant: Mutant, patch: pytest.MonkeyPatch, seeds: int = 80) -> str:
         for seed in range(seeds):
             mutant.plant(planted)
             try:
-                EffectTraffic(Random(seed)).run(60)
+                EffectTraffic(Random(seed), most=24 if seed % 2 else 12).run(80)
             except Broken as broken:
                 return broken.name
             finally:

@@ -799,6 +799,16 @@ def test_after_adoption_an_effect_of_closed_work_is_looked_up_for_those_who_wait
     assert world.effect().item == second
 
 
+def test_after_adoption_an_effect_that_was_pure_work_s_is_unknown_to_work_that_sends() -> None:
+    world = EffectWorld()
+    first = world.pure("E-1")
+    world.ok(HUMAN, c.CancelWork(first))
+    world.ok(HUMAN, c.AdoptEpoch(0, "restored"))
+    second = world.submit()
+    assert world.waits(second) == "PRIOR_EFFECT_UNRECONCILED"
+    assert world.effect().state is EffectState.UNCERTAIN
+
+
 def test_after_adoption_present_that_is_gone_is_a_contradiction_and_never_absent() -> None:
     world = EffectWorld()
     world.lost()

@@ -348,8 +348,8 @@ def test_the_random_use_meets_every_refusal() -> None:
     ("what", "fault"),
     [
         ("remit.core.evolve.limits.outstanding", lambda reserved, charged: reserved),
-        ("remit.core.decide.leases.over_spend", lambda *_: None),
-        ("remit.core.decide.leases.over_rate", lambda *_: None),
+        ("remit.core.decide.choosing.over_spend", lambda *_: None),
+        ("remit.core.decide.choosing.over_rate", lambda *_: None),
         ("remit.core.evolve.moves.class_weight", None),
         ("remit.core.evolve.limits.ended", lambda *_, **__: None),
     ],

@@ -1,4 +1,4 @@
-"""Effects under random traffic: nothing comes about twice, whatever is lost, late, paused or restored.
+"""Effects under random traffic (INV-14): nothing comes about twice, whatever is lost, late, paused or restored.
 
 The destination in memory is the oracle. Hypothesis looks for a short history that breaks something,
 the seeds give long ones. The mutants show that it would be found: with a guard taken out, the same

@@ -1,4 +1,4 @@
-"""Every row of the table of CONTRACT 7, and each boundary of it, on the pure function."""
+"""Every row of the table of CONTRACT 7, and each boundary of it, on the pure function (INV-13)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The second worked example: a response is lost, and the external effect is uncertain.
+"""The second worked example: a response is lost, and the external effect is uncertain (INV-13).
 
 Times, identities and the fence are those of the example. Each branch begins with the same history.
 """

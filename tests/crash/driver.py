@@ -2,8 +2,12 @@
 
 A process of its own without threads, so that it may fork: each victim is a fork that opens the
 ledger anew, begins the call, and dies by SIGKILL. It reads one JSON request a line,
-``[call, random kills, seed, forgetful]``, and answers each with ``{"points", "killed", "faults"}``.
-A forgetful driver's store knows no command id, so that a call is done twice and must be found out.
+``[call, random kills, seed, plant]``, and answers each with ``{"points", "killed", "faults"}``.
+``postgres`` as its argument puts the ledger into a server of its own.
+
+A victim keeps a record of what it asks and hears, and its last step comes after the answer; the
+history checker judges what is found in the light of that. Two plants must be found out: the store of
+a ``forgetful`` driver knows no command id, and that of a ``hasty`` one answers without a commit.
 """
 
 from __future__ import annotations
@@ -22,12 +26,19 @@ from pathlib import Path
 from typing import Any, Final
 
 import msgspec
-from tests.crash.stage import AGAIN, CALLS, WITHOUT_ID, Place, build, happened
+from tests.crash.stage import AGAIN, CALLS, WITHOUT_ID, Place, accepted, build, happened
 from tests.ground.gitlab import settle
 from tests.ground.ledgers import all_items, each_event, faults_of, opened
+from tests.ground.sidelog import SideLog, told
+from tests.stores.postgres.server import Server
 
 import remit.service.importing
 from remit.core.events import Recorded
+from remit.proofs.told import Account
+from remit.service.engine import Done
+from remit.stores.postgres.store import PostgresStore
+from remit.stores.postgres.transaction import PostgresRead
+from remit.stores.sqlite.store import SqliteStore
 from remit.stores.sqlite.transaction import SqliteRead
 from remit.wiring import Ledger
 
@@ -58,21 +69,39 @@ def state(ledger: Ledger) -> dict[str, Any]:
     return {"items": items, "events": sorted(events), "ledger": ledger_fact}
 
 
-class Driver:
-    """One stage, copied for each attempt."""
+def ids_of(found: dict[str, Any]) -> list[str]:
+    """The command ids of a state's events."""
+    return sorted({name for *_, name in found["events"] if name})
 
-    def __init__(self, room: Path) -> None:
+
+class Driver:
+    """One stage, copied for each attempt; ``server`` holds its ledger where one is given."""
+
+    def __init__(self, room: Path, server: Server | None = None) -> None:
         self.room = room
+        self.server = server
+        self.database = ""
+        self.hasty = False
+        self.ids: list[str] = [AGAIN]
+        self.earlier: list[str] = []
+        url = ""
         settle(room / "home")
-        self.stage = build(room / "stage")
+        if server is not None:
+            self.database = server.database()
+            url = server.url(self.database)
+        self.stage = build(room / "stage", url)
+        if server is not None:
+            server.keep(self.database)
         self.copies = 0
 
     def copy(self) -> Place:
-        """A fresh copy of the stage."""
+        """A fresh copy of the stage; there is one at a time."""
         self.copies += 1
         folder = self.room / f"copy-{self.copies}"
         shutil.copytree(self.stage.folder, folder, symlinks=True)
-        return Place(folder)
+        if self.server is not None:
+            self.server.put_back(self.database)
+        return Place(folder, self.stage.url)
 
     def finish(self, place: Place) -> None:
         """Remove a copy."""
@@ -103,16 +132,37 @@ class Driver:
                 left -= 1
 
             ledger = place.ledger()
-            ledger.store.pause = pause  # type: ignore[attr-defined]  # of the SQLite store
-            happened(CALLS[name](ledger, place))
+            ledger.store.pause = pause  # type: ignore[attr-defined]  # of both stores
+            if self.hasty and at >= 0:
+                SqliteStore._commit = _hasty  # type: ignore[method-assign]  # the injected fault
+                PostgresStore._commit = _hasty  # type: ignore[method-assign]  # the injected fault
+            self.logged(ledger, place, name, "log")
+            pause("answered")
             ledger.close()
 
         return self.fork(body)
 
+    def logged(self, ledger: Ledger, place: Place, name: str, log: str) -> list[Done]:
+        """Make the call, and keep a record of what was asked and heard."""
+        record = SideLog(place.folder / log, durable=False)
+        record.asks(self.earlier, "the stage")
+        number = record.asks(self.ids, name)
+        done = accepted(CALLS[name](ledger, place))
+        events = [recorded for answer in done for recorded in answer.events]
+        of_each = [tuple(r for r in events if r.command_id == one) for one in self.ids]
+        record.hears(number, [Done(some) for some in of_each])
+        record.close()
+        return done
+
+    def account(self, place: Place) -> Account:
+        """What the victim, and whoever repeated its call, asked and heard."""
+        logs = (place.folder / name for name in ("log", "log-2"))
+        return told(*(log for log in logs if log.exists()))
+
     def repeat(self, place: Place, name: str) -> tuple[dict[str, Any], list[bool]]:
         """Make the call again, twice: the state after it, and whether it was there before."""
         ledger = place.ledger()
-        before = happened(CALLS[name](ledger, place))
+        before = [answer.repeated for answer in self.logged(ledger, place, name, "log-2")]
         found = state(ledger)
         again = happened(CALLS[name](ledger, place))
         assert all(again), f"the third call was decided anew: {again}"
@@ -126,7 +176,7 @@ class Driver:
         """Repeat the call after a crash, and say what is not as in an undisturbed run."""
         ledger = place.ledger()
         left = state(ledger)
-        faults = faults_of(ledger)
+        faults = self.faults(ledger, place, name)
         ledger.close()
         if name not in (*WITHOUT_ID, "adopt") and left not in (untouched, expected):
             faults.append("the crash left half a change")
@@ -142,7 +192,7 @@ class Driver:
             if found[what] != expected[what]
         ]
         ledger = place.ledger()
-        faults += faults_of(ledger)
+        faults += self.faults(ledger, place, name)
         ledger.close()
         if name == "backup":
             copy = opened(place.folder, "copy.db")
@@ -153,9 +203,13 @@ class Driver:
             restored = opened(place.folder, "restored.db")
             kinds = [kind for _, kind, _, _ in state(restored)["events"]]
             faults += [] if kinds.count("EpochAdopted") == 1 else ["adopted more than once"]
-            faults += faults_of(restored)
+            faults += faults_of(restored, self.account(place))
             restored.close()
         return faults
+
+    def faults(self, ledger: Ledger, place: Place, name: str) -> list[str]:
+        """What is wrong with the ledger of a place; an adoption was of another one."""
+        return faults_of(ledger, None if name == "adopt" else self.account(place))
 
     def run(self, name: str, kills: int, seed: int) -> dict[str, Any]:
         """All steps of a call, then some random moments."""
@@ -163,10 +217,12 @@ class Driver:
         ledger = place.ledger()
         untouched = state(ledger)
         ledger.close()
+        self.earlier, self.ids = ids_of(untouched), [AGAIN]
         started = time.monotonic()
         assert os.waitpid(self.victim(place, name, -1), 0)[1] == 0, "the call itself failed"
         lasted = time.monotonic() - started
         expected, _ = self.repeat(place, name)
+        self.ids = [one for one in ids_of(expected) if one not in self.earlier] or [AGAIN]
         self.finish(place)
         faults: list[str] = []
         point = 0
@@ -213,27 +269,46 @@ def _first(found: Any, expected: Any, where: str = "") -> str:
     return f"{where}: {found} instead of {expected}"
 
 
-def _nothing(_tx: SqliteRead, _ids: Iterable[str]) -> dict[str, list[Recorded]]:
+def _nothing(_tx: SqliteRead | PostgresRead, _ids: Iterable[str]) -> dict[str, list[Recorded]]:
     return {}
 
 
-def main() -> None:
+def _hasty(*_: object, **__: object) -> None:
+    """A commit that does not wait for itself."""
+
+
+def serve(driver: Driver) -> None:
     """Answer requests until there are no more."""
+    print(json.dumps(AGAIN), flush=True)
+    for line in sys.stdin:
+        name, kills, seed, plant = json.loads(line)
+        remembers = SqliteRead.commands, PostgresRead.commands
+        driver.hasty = plant == "hasty"
+        if plant == "forgetful":
+            SqliteRead.commands = _nothing  # type: ignore[method-assign, assignment]  # the injected fault
+            PostgresRead.commands = _nothing  # type: ignore[method-assign, assignment]  # and there
+        try:
+            found = driver.run(name, kills, seed)
+        except AssertionError as error:
+            found = {"points": 0, "killed": 0, "faults": [str(error)]}
+        SqliteRead.commands, PostgresRead.commands = remembers  # type: ignore[method-assign]  # and back
+        print(json.dumps(found), flush=True)
+
+
+def main() -> None:
+    """Serve on the store that is asked for."""
     remit.service.importing.CHUNK = 13  # type: ignore[misc]  # many chunks from few rows
     with tempfile.TemporaryDirectory(prefix="remit-crash-") as room:
-        driver = Driver(Path(room))
-        print(json.dumps(AGAIN), flush=True)
-        for line in sys.stdin:
-            name, kills, seed, forgetful = json.loads(line)
-            remembers = SqliteRead.commands
-            if forgetful:
-                SqliteRead.commands = _nothing  # type: ignore[method-assign, assignment]  # the injected fault
-            try:
-                found = driver.run(name, kills, seed)
-            except AssertionError as error:
-                found = {"points": 0, "killed": 0, "faults": [str(error)]}
-            SqliteRead.commands = remembers  # type: ignore[method-assign]  # and back
-            print(json.dumps(found), flush=True)
+        if sys.argv[1:] != ["postgres"]:
+            serve(Driver(Path(room)))
+            return
+        server = Server()
+        try:
+            server.start()
+            server.prepare_template()
+            serve(Driver(Path(room), server))
+        finally:
+            server.stop()
 
 
 if __name__ == "__main__":

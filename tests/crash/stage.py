@@ -20,10 +20,11 @@ from remit.core import commands as c
 from remit.core.events import EpochAdopted
 from remit.core.refusals import Code, Refused
 from remit.exchange.beads_backlog import BeadsBacklog
-from remit.ports import RemitError
+from remit.ports import RemitError, Store
 from remit.service.engine import Call, Done, Engine
 from remit.service.importing import Import
 from remit.service.operations import item_of, lease_of
+from remit.stores.postgres import opening
 from remit.stores.sqlite.copies import backup, restore
 from remit.stores.sqlite.store import SqliteStore, create_store, open_store
 from remit.wiring import Ledger
@@ -34,9 +35,13 @@ LONG: Final = "a long report\n" * 600
 
 @dataclass(frozen=True)
 class Place:
-    """One copy of the stage: a folder with the ledger, the repository and a backlog."""
+    """One copy of the stage: a folder with the ledger, the repository and a backlog.
+
+    ``url`` names a database where the ledger lies in PostgreSQL.
+    """
 
     folder: Path
+    url: str = ""
 
     @property
     def path(self) -> Path:
@@ -48,6 +53,8 @@ class Place:
 
     def ledger(self) -> Ledger:
         """The ledger, under a clock that stands still, so that two runs can be compared whole."""
+        if self.url:
+            return Ledger(opening.open_store(self.url, readings=Hands()))
         return Ledger(open_store(self.path, readings=Hands()))
 
     def facts(self) -> dict[str, Any]:
@@ -56,12 +63,16 @@ class Place:
         return found
 
 
-def build(folder: Path) -> Place:
+def build(folder: Path, url: str = "") -> Place:
     """Make the stage. Needs an environment that is settled for git."""
     folder.mkdir()
-    place = Place(folder)
+    place = Place(folder, url)
     host = gitlab.lab(folder)
-    store = create_store(place.path, "ledger-1", readings=Hands())
+    store: Store
+    if url:
+        store = opening.create_store(url, "ledger-1", readings=Hands())
+    else:
+        store = create_store(place.path, "ledger-1", readings=Hands())
     ledger = Ledger(store)
     done(ledger.acting(HUMAN).run(c.CreateLedger("ledger-1", HUMAN)))
     enrol = [c.EnrolActor(agent, "agent") for agent in AGENTS] + [c.EnrolActor(REVIEWER, "human")]
@@ -79,8 +90,9 @@ def build(folder: Path) -> Place:
     done(ledger.acting(HUMAN).run(rule))
     (folder / "facts.json").write_text(json.dumps(facts))
     (folder / "backlog.jsonl").write_text(_backlog())
-    backup(store, folder / "backup.db")
-    restore(folder / "backup.db", folder / "restored.db", readings=Hands()).close()
+    if isinstance(store, SqliteStore):
+        backup(store, folder / "backup.db")
+        restore(folder / "backup.db", folder / "restored.db", readings=Hands()).close()
     ledger.close()
     return place
 
@@ -270,10 +282,18 @@ CALLS: Final[dict[str, Act]] = {
 WITHOUT_ID: Final = ("import", "backup")
 """Operations that are repeated as they are, without a command id."""
 
+OF_A_FILE: Final = ("adopt", "backup")
+"""Operations that need another copy of the ledger's file beside it."""
+
+
+def accepted(answer: Any) -> list[Done]:
+    """The parts of an answer, none of which may be a refusal."""
+    if isinstance(answer, list | tuple):
+        return [one for part in answer for one in accepted(part)]
+    assert not isinstance(answer, Refused), answer
+    return [answer] if isinstance(answer, Done) else []
+
 
 def happened(answer: Any) -> list[bool]:
     """Whether each part of an answer was there before; fails where one was refused."""
-    if isinstance(answer, list | tuple):
-        return [one for part in answer for one in happened(part)]
-    assert not isinstance(answer, Refused), answer
-    return [answer.repeated] if isinstance(answer, Done) else []
+    return [one.repeated for one in accepted(answer)]

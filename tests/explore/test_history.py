@@ -12,14 +12,19 @@ from typing import Any
 import pytest
 from tests.core.traffic import LATE, Traffic
 from tests.core.world import HUMAN, World
+from tests.ground.sidelog import SideLog, open_calls, words
 
 from remit.core import commands as c
 from remit.core import item_events as e
 from remit.core.events import PolicySet, Recorded
 from remit.core.facts import Fact, Key, Policy
 from remit.core.ids import EPOCH_SHIFT
+from remit.core.refusals import Code, Refused
+from remit.ports import OutcomeUnknown, StoreUnavailable
 from remit.proofs.history import Acknowledged, Kind, judge, read_rows
 from remit.proofs.main import main, run_history
+from remit.proofs.told import Said, Word, account
+from remit.service.engine import Done
 from remit.service.operations import Caller, Operations
 from remit.wiring import create_ledger, url_of
 
@@ -159,6 +164,11 @@ def test_an_acknowledged_event_that_is_gone_is_lost(events: Events) -> None:
     assert [p.kind for p in judge(events[:-1], acknowledged=[told])] == [Kind.LOST]
 
 
+def test_an_acknowledged_event_whose_place_is_taken_is_lost(events: Events) -> None:
+    told = acknowledge([replace(events[-1], command_id="gone")], "gone")
+    assert [p.kind for p in judge(events, acknowledged=[told])] == [Kind.LOST]
+
+
 def test_an_acknowledged_event_that_reads_otherwise_is_called(events: Events) -> None:
     told = acknowledge([replace(events[-1], actor="eve")], "a")
     assert [p.kind for p in judge(events, acknowledged=[told])] == [Kind.ALTERED]
@@ -181,6 +191,76 @@ def test_the_first_answer_given_again_is_no_fault(events: Events) -> None:
 def test_an_event_that_nobody_asked_for_is_called(events: Events) -> None:
     found = judge(events, sent={"late"})
     assert [(p.kind, p.subject) for p in found] == [(Kind.UNEXPECTED, "renewal")]
+
+
+def test_a_refused_command_that_was_done_is_called(events: Events) -> None:
+    assert judge(events, refused={"another"}) == ()
+    found = judge(events, refused={"renewal"})
+    assert [(p.kind, p.subject) for p in found] == [(Kind.DENIED, "renewal")]
+
+
+def word(name: str, said: Said, *when: int, events: Events | None = None) -> Word:
+    return Word(name, said, tuple(events or ()), *when)
+
+
+def test_what_callers_heard_adds_up(events: Events) -> None:
+    last = events[-1:]
+    added = account(
+        [
+            word("a", Said.UNKNOWN, 1, 2),
+            word("a", Said.DONE, 7, 8, events=last),
+            word("b", Said.AWAY, 3, 4),
+            word("b", Said.REFUSED, 5, 6),
+            word("c", Said.AWAY, 9, 10),
+            word("c", Said.NOTHING, 11),
+            word("d", Said.UNKNOWN, 12, 13),
+        ]
+    )
+    assert added.sent == {"a", "b", "c", "d"}
+    assert added.denied == {"b"}
+    assert added.acknowledged == (Acknowledged("a", tuple(last), 1, 8),)
+
+
+def test_an_answer_to_a_call_made_again_counts_from_its_first_asking(events: Events) -> None:
+    """What was unknown may have been done at once; another command may since have been answered."""
+    heard = [
+        word("a", Said.UNKNOWN, 1, 2),
+        word("b", Said.DONE, 3, 4, events=events[-1:]),
+        word("a", Said.DONE, 5, 6, events=events[-3:-2]),
+    ]
+    assert judge(events, acknowledged=account(heard).acknowledged) == ()
+    assert [p.kind for p in judge(events, acknowledged=account(heard[1:]).acknowledged)] == [
+        Kind.ORDER
+    ]
+
+
+def test_a_record_reads_back_as_what_was_said(events: Events, tmp_path: Path) -> None:
+    log = SideLog(tmp_path / "log")
+    refused = Refused(Code.NOTHING_READY, "nothing", "wait")
+    log.hears(log.asks(["a/0", "a/1"], ["x"]), [Done(tuple(events)), refused])
+    log.hears(log.asks(["b"], ["y", 2]), OutcomeUnknown("cut"))
+    log.hears(log.asks(["c"], ["z"]), StoreUnavailable("away"))
+    log.asks(["d"], ["w"])
+    log.hears(log.asks(["e"], ["v"]), [Done(tuple(events[:1]))])
+    log.close()
+    with log.path.open("ab") as file:
+        file.write(b'{"call": 6, "ids": ["never')
+    found = words(log.path)
+    assert [(w.command_id, w.said) for w in found] == [
+        ("a/0", Said.DONE),
+        ("a/1", Said.REFUSED),
+        ("b", Said.UNKNOWN),
+        ("c", Said.AWAY),
+        ("d", Said.NOTHING),
+        ("e", Said.DONE),
+    ]
+    assert found[0].events == tuple(events)
+    assert all(0 < w.asked_us <= w.answered_us for w in found if w.said is not Said.NOTHING)
+    assert [(o.ids, o.asked) for o in open_calls(log.path)] == [
+        (("b",), ["y", 2]),
+        (("c",), ["z"]),
+        (("d",), ["w"]),
+    ]
 
 
 def test_a_command_done_twice_is_called(events: Events) -> None:
@@ -212,7 +292,9 @@ def test_every_kind_of_problem_is_shown_once() -> None:
     elsewhere = {
         Kind.LOST,
         Kind.ALTERED,
+        Kind.DENIED,
         Kind.ORDER,
+        Kind.DENIED,
         Kind.UNEXPECTED,
         Kind.TWICE,
         Kind.FOLD,
@@ -228,6 +310,6 @@ def test_a_stored_ledger_is_judged_by_its_url(
     Operations(ledger.store, Caller("ann")).run(c.EngageKillSwitch("x"))
     ledger.close()
     url = url_of(tmp_path / "ledger.db")
-    assert run_history(url) == {"ok": True, "events": 6, "problems": []}
+    assert run_history(url) == {"ok": True, "events": 7, "problems": []}
     assert main(["history", url]) == 0
     assert json.loads(capsys.readouterr().out)["ok"]

@@ -21,6 +21,7 @@ from remit.core.refusals import Code, Refused
 from remit.core.rows import RowKind, RowSpec
 from remit.ports import ReadTx
 from remit.proofs.history import judge, read_rows
+from remit.proofs.told import Account
 from remit.service.engine import Answer, Done
 from remit.service.integrity import verify
 from remit.service.operations import item_of
@@ -49,7 +50,11 @@ def row(*argv: str) -> RowSpec:
 
 def made(folder: Path, name: str = "ledger.db", agents: tuple[str, ...] = AGENTS) -> Ledger:
     """A new ledger with a human, some agents and a reviewer."""
-    ledger = create_ledger(url_of(folder / name), HUMAN)
+    return enrolled(create_ledger(url_of(folder / name), HUMAN), agents)
+
+
+def enrolled(ledger: Ledger, agents: tuple[str, ...] = AGENTS) -> Ledger:
+    """The ledger, with some agents and a reviewer beside its first human."""
     enrol = [c.EnrolActor(agent, "agent") for agent in agents] + [c.EnrolActor(REVIEWER, "human")]
     for answer in ledger.acting(HUMAN).enrol(enrol):
         done(answer)
@@ -114,8 +119,11 @@ def rows_of(path: Path) -> dict[tuple[str, tuple[Any, ...]], tuple[Any, ...]]:
         connection.close()
 
 
-def faults_of(ledger: Ledger) -> list[str]:
-    """What is wrong with a ledger: integrity, rows against the fold, counts, and its history."""
+def faults_of(ledger: Ledger, account: Account | None = None) -> list[str]:
+    """What is wrong with a ledger: integrity, rows against the fold, counts, and its history.
+
+    With an account of what callers asked and heard, the history is judged in its light.
+    """
     report = verify(ledger.store, fold=evolve)
     found = [str(problem) for problem in report.problems]
     if not report.rows_compared:
@@ -138,7 +146,8 @@ def faults_of(ledger: Ledger) -> list[str]:
             found.append(f"{item.id}: status {item.status} with lease {item.lease}")
     with ledger.store.read() as tx:
         events, rows = read_rows(tx)
-    found += [str(problem) for problem in judge(events, rows=rows)]
+    judged = judge(events, rows=rows) if account is None else account.judge(events, rows)
+    found += [str(problem) for problem in judged]
     return found
 
 

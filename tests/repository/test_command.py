@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from remit.core.gitfacts import RepositoryCode, RepositoryRefusal, redact_text, redact_url
+from remit.machine.git import Trust
 from remit.repository import Git, GitLimits, GitRepository
-from remit.repository.command import Trust
 
 
 def fake_git(root: Path, body: str) -> str:

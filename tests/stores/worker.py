@@ -1,15 +1,11 @@
-"""A process of its own that writes to a ledger, for tests of contention and of crashes.
+"""A process of its own that writes to a ledger, for tests of contention.
 
 ``python worker.py write PATH NAME SECONDS`` writes until the time is over and prints what it saw.
-``python worker.py crash PATH STEP NUMBER`` kills itself the NUMBERth time that it comes to STEP, and
-prints each seq that was acknowledged.
 """
 
 from __future__ import annotations
 
 import json
-import os
-import signal
 import sys
 import time
 
@@ -41,19 +37,5 @@ def write(path: str, stream: str, seconds: str) -> None:
     print(json.dumps({"done": done, "longest": longest}))
 
 
-def crash(path: str, step: str, number: str) -> None:
-    store, left = open_store(path), int(number)
-
-    def pause(name: str) -> None:
-        nonlocal left
-        left -= name == step
-        if not left:
-            os.kill(os.getpid(), signal.SIGKILL)
-
-    store.pause = pause
-    for version in range(1, 1000):
-        print(write_once(store, "W-1", version), flush=True)
-
-
 if __name__ == "__main__":
-    {"write": write, "crash": crash}[sys.argv[1]](*sys.argv[2:])
+    {"write": write}[sys.argv[1]](*sys.argv[2:])

@@ -57,6 +57,27 @@ def faults(text: str, read: Callable[[str], str | None]) -> list[str]:
     return wrong
 
 
+def missing(
+    text: str, there: Callable[[str], bool], read: Callable[[str], str | None]
+) -> list[str]:
+    """Files, folders and tests that the page names anywhere and the tree does not have."""
+    wrong = []
+    for claim in dict.fromkeys(re.findall(r"`((?:src|tests)/[^`\s]+)`", text)):
+        path, _, test = claim.partition("::")
+        if not there(path):
+            wrong.append(f"there is no {path}")
+        elif test and f"def {test}(" not in (read(path) or ""):
+            wrong.append(f"{path} has no {test}")
+    return wrong
+
+
+def track_record(text: str) -> list[list[str]]:
+    """The rows of faults that were found: found by, fault, mended by, held by."""
+    part = text.partition("## Track record")[2].partition("\n## ")[0]
+    found = [line.strip("|").split(" | ") for line in part.splitlines() if line.startswith("|")]
+    return [[cell.strip() for cell in cells] for cells in found[2:]]
+
+
 def _between(name: str, content: str) -> bool:
     """Whether a file names a range of invariants that this one lies in."""
     number = int(name[4:])
@@ -73,6 +94,23 @@ def read(path: str) -> str | None:
 def test_every_promise_stands_in_code_and_in_a_test() -> None:
     found = faults(PAGE.read_text(encoding="utf-8"), read)
     assert not found, "\n".join(["", *found])
+
+
+def test_every_file_and_test_that_the_page_names_is_there() -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    assert missing(text, lambda path: (ROOT / path).exists(), read) == []
+    found = missing(text.replace("::test_a", "::test_b"), lambda path: (ROOT / path).exists(), read)
+    assert any("has no test_b" in line for line in found)
+    assert "there is no src/remit/proofs/history.py" in missing(text, lambda _path: False, read)
+
+
+def test_every_fault_that_was_found_is_held_by_a_test() -> None:
+    table = track_record(PAGE.read_text(encoding="utf-8"))
+    assert len(table) >= 14
+    for cells in table:
+        assert len(cells) == 4
+        assert all(cells)
+        assert named(cells[3]), f"held by nothing: {cells[1]}"
 
 
 @pytest.mark.parametrize(

@@ -95,7 +95,7 @@ def test_no_lock_file_with_addresses() -> None:
 
 
 def test_lock_files_hash_every_package() -> None:
-    for name in ("requirements/run.lock", "requirements/dev.lock", "requirements/build.lock"):
+    for name in (f"requirements/{lock}.lock" for lock in ("run", "dev", "build", "bench")):
         pinned = [line for line in read(name).splitlines() if line[:1].isalnum()]
         assert pinned, name
         unhashed = [line for line in pinned if "==" not in line or not line.endswith("\\")]

@@ -24,20 +24,25 @@ from remit.bench.rounds import HAND_WRITTEN, DoesNotAddUp, Settings
 PAGE_SIZE: Final = 4_096
 TTL_US: Final = 900_000_000
 
-_BLOCKS: Final = Path(__file__).with_name("fenced.sql").read_text("utf-8").split("-- name: ")[1:]
+
+def statements(file: str) -> dict[str, str]:
+    """The statements of a file of this folder, by name, without comments."""
+    blocks = Path(__file__).with_name(file).read_text("utf-8").split("-- name: ")[1:]
+    found: dict[str, str] = {}
+    for block in blocks:
+        name, _, body = block.partition("\n")
+        lines = [line for line in body.splitlines() if not line.startswith("--")]
+        found[name.strip()] = "\n".join(lines).strip()
+    return found
 
 
-def _statement(block: str) -> tuple[str, str]:
-    name, _, body = block.partition("\n")
-    lines = [line for line in body.splitlines() if not line.startswith("--")]
-    return name.strip(), "\n".join(lines).strip()
-
-
-_SQL: Final = dict(map(_statement, _BLOCKS))
+_SQL: Final = statements("fenced.sql")
 
 
 class HandWritten:
     """The fenced queue on one of two drivers, ``apsw`` or ``sqlite3``."""
+
+    store = "sqlite"
 
     def __init__(self, folder: Path, driver: str = "apsw") -> None:
         path = str(folder / "jobs.db")

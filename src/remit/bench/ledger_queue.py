@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Final
 
 from remit import wiring
+from remit.bench.fenced_postgres import durability
 from remit.bench.queues import Holds
-from remit.bench.rounds import DoesNotAddUp, Settings
+from remit.bench.rounds import REMIT, DoesNotAddUp, Settings
 from remit.core.commands import CreateItem, DraftGoal, EnrolActor, GrantLease, ReportCompletion
 from remit.core.facts import Lease
 from remit.core.rows import RowKind, RowSpec
@@ -23,7 +24,6 @@ from remit.core.status import Status
 from remit.service.engine import Answer, Done
 from remit.service.operations import Operations, lease_of
 
-PEER: Final = "remit"
 OWNER: Final = "bench-owner"
 WORKER: Final = "bench-worker"
 HEAD: Final = "a" * 40
@@ -39,12 +39,17 @@ def done(answer: Answer) -> Done:
     """The accepted answer; a refusal is no work and must not be timed as such."""
     if isinstance(answer, Done):
         return answer
-    raise DoesNotAddUp(f"benchmark of {PEER}: found the refusal {answer.message!r}, expected none")
+    raise DoesNotAddUp(f"benchmark of {REMIT}: found the refusal {answer.message!r}, expected none")
 
 
 def fresh(folder: Path) -> wiring.Ledger:
     """A new ledger in this folder, with its owner and a worker enrolled."""
-    ledger = wiring.create_ledger(wiring.url_of(folder / "ledger.db"), OWNER)
+    return fresh_at(wiring.url_of(folder / "ledger.db"))
+
+
+def fresh_at(url: str) -> wiring.Ledger:
+    """A new ledger at this URL, with its owner and a worker enrolled."""
+    ledger = wiring.create_ledger(url, OWNER)
     done(ledger.acting(OWNER).enrol(EnrolActor(WORKER, "agent")))
     return ledger
 
@@ -80,15 +85,19 @@ def _row(number: int) -> tuple[RowSpec, ...]:
 class LedgerQueue:
     """A ledger that is driven like a queue."""
 
-    peer = PEER
+    peer = REMIT
+    store = "sqlite"
 
     def __init__(self, folder: Path, *, rows: bool = True) -> None:
-        self.ledger = fresh(folder)
-        self.owner = self.ledger.acting(OWNER)
-        self.worker = self.ledger.acting(WORKER)
+        self._drive(fresh(folder), rows=rows)
+        self.settings = settings_of(folder, rows_an_item=int(rows))
+
+    def _drive(self, ledger: wiring.Ledger, *, rows: bool) -> None:
+        self.ledger = ledger
+        self.owner = ledger.acting(OWNER)
+        self.worker = ledger.acting(WORKER)
         self.goal = shared_goal(self.owner)
         self.rows = rows
-        self.settings = settings_of(folder, rows_an_item=int(rows))
 
     def insert(self, first: int, count: int) -> None:
         """Create items in one commit."""
@@ -124,6 +133,16 @@ class LedgerQueue:
     def close(self) -> None:
         """Close the ledger."""
         self.ledger.close()
+
+
+class PostgresLedgerQueue(LedgerQueue):
+    """The same with its ledger in a database."""
+
+    store = "postgresql"
+
+    def __init__(self, url: str) -> None:
+        self.settings = {**durability(url), "rows_an_item": 1}
+        self._drive(fresh_at(url), rows=True)
 
 
 def _report(lease: Lease) -> ReportCompletion:

@@ -10,52 +10,21 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 from remit.bench import machine, show
-from remit.bench.fenced import HandWritten
-from remit.bench.ledger_queue import LedgerQueue
-from remit.bench.peers import Lite, installed
-from remit.bench.queues import Queue, Work, chaining, draining, entrant, inserting
+from remit.bench.plot import drawn
 from remit.bench.rounds import DoesNotAddUp, Row, Trial, compete
-from remit.bench.whole_ledger import (
-    HandImports,
-    Imports,
-    Walks,
-    bare_python,
-    cold_ready,
-    command_line_is_there,
-    replaying,
-    verifying,
-)
+from remit.bench.server import missing, serving
+from remit.bench.trials import FULL, QUICK, STORES, Sizes, on_postgres, on_sqlite
 from remit.ports import RemitError
 
 UNEXPECTED: Final = 1
 USAGE: Final = 2
-
-Make = Callable[[Path], Queue]
-
-
-@dataclass(frozen=True, slots=True)
-class Sizes:
-    """How much a round does: jobs one by one, in hundreds, in thousands; rows, items, starts."""
-
-    singles: int
-    hundreds: int
-    thousands: int
-    imported: int
-    walked: int
-    cold_items: int
-    repeats: int
-    cold_repeats: int
-
-
-FULL: Final = Sizes(1_000, 5_000, 10_000, 5_000, 10_000, 10_000, 5, 15)
-QUICK: Final = Sizes(200, 1_000, 2_000, 1_000, 2_000, 10_000, 3, 5)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,50 +46,19 @@ class Outcome:
         }
 
 
-def trials(sizes: Sizes) -> tuple[list[Trial], list[tuple[str, str]]]:
-    """Everything to measure, and what is not there to be measured."""
-    others, missing = installed()
-    absent = [(name, "not installed") for name in missing]
-    bare: list[Make] = [HandWritten, partial(HandWritten, driver="sqlite3")]
-    rowless: Make = partial(LedgerQueue, rows=False)
-    batching: list[Make] = [*bare, *(peer for peer in others if peer is Lite)]
-
-    def trial(metric: str, work: Work, count: int, batch: int, *queues: Make) -> Trial:
-        return Trial(metric, batch, tuple(entrant(q, work, count, batch) for q in queues))
-
-    one, hundred, thousand = (sizes.singles, 1), (sizes.hundreds, 100), (sizes.thousands, 1_000)
-    found = [
-        trial("create", inserting, *one, LedgerQueue, *bare, *others),
-        trial("create", inserting, *hundred, LedgerQueue, *batching),
-        trial("create", inserting, *thousand, LedgerQueue, *batching),
-        trial("create, no rows", inserting, *one, rowless, *bare),
-        trial("create, no rows", inserting, *hundred, rowless, *bare),
-        trial("create, no rows", inserting, *thousand, rowless, *bare),
-        trial("lease+complete", draining, *one, LedgerQueue, *bare, *others),
-        trial("lease+complete", draining, *hundred, LedgerQueue, *bare),
-        trial("complete+next", chaining, *one, LedgerQueue, *bare),
-        Trial(
-            "import",
-            500,
-            (partial(Imports, rows=sizes.imported), partial(HandImports, rows=sizes.imported)),
-        ),
-        Trial("replay", 1, (partial(Walks, walk=replaying, count=sizes.walked),)),
-        Trial("verify", 1, (partial(Walks, walk=verifying, count=sizes.walked),)),
-    ]
-    if command_line_is_there():
-        cold = (partial(cold_ready, count=sizes.cold_items), bare_python)
-        found.append(Trial("cold ready", 1, cold))
-    else:
-        absent.append(("remit ready --json", "this installation has no command line"))
-    return found, absent
-
-
-def measure(sizes: Sizes, *, quick: bool, progress: show.Progress) -> Outcome:
-    """Run all trials. Raises ``DoesNotAddUp`` or what the store raises."""
-    found, absent = trials(sizes)
+def measure(
+    sizes: Sizes, *, quick: bool, progress: show.Progress, stores: Sequence[str] = STORES
+) -> Outcome:
+    """Run all trials of these stores. Raises ``DoesNotAddUp`` or what the store raises."""
     rows: list[Row] = []
-    with machine.place() as folder:
+    with machine.place() as folder, ExitStack() as stack:
         facts = machine.facts(folder)
+        found: list[Trial] = []
+        absent: list[tuple[str, str]] = []
+        for store in stores:
+            trials, lacking = _trials(sizes, store, folder, stack)
+            found += trials
+            absent += lacking
         for number, trial in enumerate(found):
             progress(trial, number, len(found))
             cold = trial.metric == "cold ready"
@@ -129,31 +67,57 @@ def measure(sizes: Sizes, *, quick: bool, progress: show.Progress) -> Outcome:
     return Outcome(tuple(rows), tuple(absent), facts, quick)
 
 
-def run(*, quick: bool, as_json: bool, out: Path | None, sizes: Sizes | None = None) -> int:
+def _trials(
+    sizes: Sizes, store: str, folder: Path, stack: ExitStack
+) -> tuple[list[Trial], list[tuple[str, str]]]:
+    if store == "sqlite":
+        return on_sqlite(sizes)
+    lacking = missing()
+    if lacking:
+        return [], [("PostgreSQL", f"{' and '.join(lacking)} not installed")]
+    return on_postgres(sizes, stack.enter_context(serving(folder)))
+
+
+def run(
+    *,
+    quick: bool,
+    as_json: bool,
+    out: Path | None,
+    plot: Path | None = None,
+    store: str = "",
+    sizes: Sizes | None = None,
+) -> int:
     """Measure and print; returns the exit status.
 
     ``quick``: fewer and shorter rounds. ``as_json``: one JSON object on stdout instead of a table.
-    ``out``: a file for the same object, replaced if it is there. ``sizes`` stands in for both sets
-    of sizes. 0: done; 1: a contestant does not hold what it was given, or the store failed; 2: the
-    file cannot be written.
+    ``out``: a file for the same object, ``plot``: one for a picture of it; both are replaced if they
+    are there. ``store``: one of ``STORES``, or nothing for all. ``sizes`` stands in for both sets of
+    sizes. 0: done; 1: a contestant does not hold what it was given, or the store failed; 2: a file
+    cannot be written, or there is no such store.
     """
-    if out is not None and (out.is_dir() or not out.parent.is_dir()):
-        show.fault(f"cannot write {out}: it is a folder or in none, expected a file's name")
+    if store not in ("", *STORES):
+        show.fault(f"cannot measure {store}: expected {' or '.join(STORES)}")
         return USAGE
+    for file in (out, plot):
+        if file is not None and (file.is_dir() or not file.parent.is_dir()):
+            show.fault(f"cannot write {file}: it is a folder or in none, expected a file's name")
+            return USAGE
     chosen = sizes or (QUICK if quick else FULL)
     try:
         with show.progress(shown=not as_json) as progress:
-            outcome = measure(chosen, quick=quick, progress=progress)
+            stores = (store,) if store else STORES
+            outcome = measure(chosen, quick=quick, progress=progress, stores=stores)
     except (DoesNotAddUp, RemitError) as error:
         show.fault(str(error))
         return UNEXPECTED
     text = json.dumps({"schema_version": 1, "data": outcome.as_data()}, indent=2)
-    if out is not None:
-        try:
-            out.write_text(text + "\n", "utf-8")
-        except OSError as error:
-            show.fault(f"cannot write {out}: {error.strerror}")
-            return USAGE
+    for file, content in ((out, text), (plot, drawn(outcome.rows))):
+        if file is not None:
+            try:
+                file.write_text(content + "\n", "utf-8")
+            except OSError as error:
+                show.fault(f"cannot write {file}: {error.strerror}")
+                return USAGE
     if as_json:
         sys.stdout.write(text + "\n")
     else:

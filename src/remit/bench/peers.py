@@ -24,6 +24,7 @@ class Lite:
     """litequeue: a row a message, claimed and marked done."""
 
     peer = "litequeue"
+    store = "sqlite"
 
     def __init__(self, folder: Path) -> None:
         self._queue: Any = importlib.import_module("litequeue").LiteQueue(str(folder / "queue.db"))
@@ -76,6 +77,7 @@ class Persist:
     """persist-queue: its acknowledged queue on SQLite."""
 
     peer = "persist-queue"
+    store = "sqlite"
 
     def __init__(self, folder: Path) -> None:
         queue = importlib.import_module("persistqueue").SQLiteAckQueue
@@ -120,6 +122,7 @@ class Huey:
     """huey: tasks taken off its queue and run in this process, one after the other."""
 
     peer = "huey"
+    store = "sqlite"
 
     def __init__(self, folder: Path) -> None:
         make = importlib.import_module("huey").SqliteHuey

@@ -9,10 +9,11 @@ and the rows that follow from them, a hand-written loop writes one row.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, runtime_checkable
 
 from remit.bench.rounds import Contestant, DoesNotAddUp, Round, Settings
 
@@ -29,11 +30,17 @@ class Holds:
 
 
 class Queue(Protocol):
-    """A durable queue. Each method is one call of a user, and durable when it returns."""
+    """A durable queue that is asked for jobs. Each method is one call of a user, and durable when it
+    returns.
+    """
 
     @property
     def peer(self) -> str:
         """Its name in the table."""
+
+    @property
+    def store(self) -> str:
+        """What it writes to."""
 
     @property
     def settings(self) -> Settings:
@@ -58,16 +65,46 @@ class Queue(Protocol):
         """Release the store."""
 
 
+@runtime_checkable
+class Drained(Protocol):
+    """A durable queue whose own worker runs the jobs; otherwise as ``Queue``."""
+
+    @property
+    def peer(self) -> str:
+        """Its name in the table."""
+
+    @property
+    def store(self) -> str:
+        """What it writes to."""
+
+    @property
+    def settings(self) -> Settings:
+        """What bears on the figures."""
+
+    def insert(self, first: int, count: int) -> None:
+        """Take in ``count`` jobs, numbered from ``first``, in one commit."""
+
+    def drain(self, count: int, batch: int, workers: int) -> None:
+        """Run all jobs that are left, which are ``count``."""
+
+    def holds(self) -> Holds:
+        """What is there, asked of the store and not remembered."""
+
+    def close(self) -> None:
+        """Release the store."""
+
+
 class Course:
     """A queue in one trial: drives it, times it, and keeps count of what it should hold."""
 
-    store = "sqlite"
-
-    def __init__(self, queue: Queue, work: Work, count: int, batch: int) -> None:
+    def __init__(
+        self, queue: Queue | Drained, work: Work, count: int, batch: int, workers: int = 1
+    ) -> None:
         self.queue = queue
         self.work = work
         self.count = count
         self.batch = batch
+        self.workers = workers
         self.made = 0
         self.done = 0
 
@@ -75,6 +112,11 @@ class Course:
     def peer(self) -> str:
         """The queue's name."""
         return self.queue.peer
+
+    @property
+    def store(self) -> str:
+        """What the queue writes to."""
+        return self.queue.store
 
     @property
     def settings(self) -> Settings:
@@ -121,21 +163,37 @@ def inserting(course: Course) -> float:
 
 
 def draining(course: Course) -> float:
-    """Jobs claimed and handed in, ``batch`` in each of the two commits; filling does not count."""
+    """Jobs claimed and handed in, ``batch`` in each of the two commits; filling does not count.
+
+    Several workers share the work evenly. A queue with a worker of its own is left to it.
+    """
     course.fill(course.count, FILL)
-    queue, batch = course.queue, course.batch
+    queue, batch, workers = course.queue, course.batch, course.workers
     start = perf_counter()
-    for _ in range(course.count // batch):
-        queue.finish(queue.take(batch))
+    if isinstance(queue, Drained):
+        queue.drain(course.count, batch, workers)
+    elif workers == 1:
+        _work_off(queue, course.count, batch)
+    else:
+        with ThreadPoolExecutor(workers) as pool:
+            shares = [course.count // workers] * workers
+            for ended in [pool.submit(_work_off, queue, share, batch) for share in shares]:
+                ended.result()
     seconds = perf_counter() - start
     course.done += course.count
     return seconds
+
+
+def _work_off(queue: Queue, count: int, batch: int) -> None:
+    for _ in range(count // batch):
+        queue.finish(queue.take(batch))
 
 
 def chaining(course: Course) -> float:
     """Each job handed in and the next claimed in one commit; the first and last do not count."""
     course.fill(course.count + 1, FILL)
     queue = course.queue
+    assert not isinstance(queue, Drained)
     (claim,) = queue.take(1)
     start = perf_counter()
     for _ in range(course.count):
@@ -147,9 +205,9 @@ def chaining(course: Course) -> float:
 
 
 def entrant(
-    queue: Callable[[Path], Queue], work: Work, count: int, batch: int
+    queue: Callable[[Path], Queue | Drained], work: Work, count: int, batch: int, workers: int = 1
 ) -> Callable[[Path], Contestant]:
     """A contestant of a trial: this queue, this work. ``count`` is a multiple of ``batch``."""
-    if count % batch:
-        raise ValueError(f"a round of {count} jobs is no multiple of {batch}")
-    return lambda folder: Course(queue(folder), work, count, batch)
+    if count % (batch * workers):
+        raise ValueError(f"a round of {count} jobs is no multiple of {batch * workers}")
+    return lambda folder: Course(queue(folder), work, count, batch, workers)

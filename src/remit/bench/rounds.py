@@ -13,13 +13,19 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
 from typing import Any, Final, Protocol
 
 HAND_WRITTEN: Final = "hand-written apsw"
 """The contestant that ratios of throughput refer to: the same SQLite library that remit uses."""
+
+HAND_WRITTEN_POSTGRES: Final = "hand-written psycopg"
+"""The same on PostgreSQL."""
+
+REMIT: Final = "remit"
+"""What everybody else is set beside."""
 
 BARE_PYTHON: Final = "python -c pass"
 """The contestant that cold starts refer to."""
@@ -76,6 +82,7 @@ class Trial:
     metric: str
     batch: int
     entrants: tuple[Callable[[Path], Contestant], ...]
+    workers: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +90,8 @@ class Row:
     """One figure. ``per_s`` is the median, ``low`` and ``high`` the slowest and fastest round.
 
     ``ratio`` is the share of the hand-written loop's rate in the same rounds, None where there is no
-    such loop; ``times_bare_python`` is a cold start's time as a multiple of an empty interpreter's.
+    such loop; ``ratios``, only in remit's own rows, is its share of each other contestant's rate.
+    ``times_bare_python`` is a cold start's time as a multiple of an empty interpreter's.
     """
 
     peer: str
@@ -98,6 +106,7 @@ class Row:
     repeats: int
     low: float
     high: float
+    ratios: Mapping[str, float] = field(default_factory=dict)
 
     def as_data(self) -> dict[str, Any]:
         """The row as it stands in JSON."""
@@ -110,6 +119,7 @@ class Row:
             "per_s": round(self.per_s, 2),
             "settings": dict(self.settings),
             "ratio_to_hand_written": _shortened(self.ratio),
+            "ratios": {peer: _shortened(share) for peer, share in self.ratios.items()},
             "times_bare_python": _shortened(self.times_bare_python),
             "repeats": self.repeats,
             "spread": {"min": round(self.low, 2), "max": round(self.high, 2)},
@@ -150,14 +160,15 @@ def rows_of(trial: Trial, contestants: list[Contestant], rounds: list[list[Round
     """Rows from rounds; ratios are taken round by round."""
     rates = [[r.per_s for r in seen] for seen in rounds]
     by_peer = {c.peer: seen for c, seen in zip(contestants, rates, strict=True)}
-    hand, bare = by_peer.get(HAND_WRITTEN), by_peer.get(BARE_PYTHON)
+    hand = by_peer.get(HAND_WRITTEN, by_peer.get(HAND_WRITTEN_POSTGRES))
+    bare = by_peer.get(BARE_PYTHON)
     return [
         Row(
             contestant.peer,
             contestant.store,
             trial.metric,
             trial.batch,
-            1,
+            trial.workers,
             median(seen),
             contestant.settings,
             _ratio(seen, hand),
@@ -165,9 +176,19 @@ def rows_of(trial: Trial, contestants: list[Contestant], rounds: list[list[Round
             len(seen),
             min(seen),
             max(seen),
+            _beside(seen, by_peer) if contestant.peer == REMIT else {},
         )
         for contestant, seen in zip(contestants, rates, strict=True)
     ]
+
+
+def _beside(rates: list[float], by_peer: Mapping[str, list[float]]) -> dict[str, float]:
+    """The share of each other contestant's rate, but for the empty interpreter, which does nothing."""
+    others = {peer: seen for peer, seen in by_peer.items() if peer not in (REMIT, BARE_PYTHON)}
+    return {
+        peer: median(rate / other for rate, other in zip(rates, seen, strict=True))
+        for peer, seen in others.items()
+    }
 
 
 def _ratio(rates: list[float], to: list[float] | None) -> float | None:

@@ -19,7 +19,8 @@ from rich.table import Table
 from remit.bench.rounds import Row, Trial
 
 LEGEND: Final = (
-    "ratio: share of the rate of the hand-written loop on apsw, median over the rounds",
+    "batch: jobs a commit, by: workers at once",
+    "ratio: share of the rate of the loop written by hand on the same store, median over rounds",
     "cold ready: ratio is the time as a multiple of the time of an empty python",
 )
 
@@ -44,15 +45,19 @@ def progress(*, shown: bool) -> Iterator[Progress]:
 
         def advance(trial: Trial, done: int, total: int) -> None:
             bar.update(
-                task, description=named(trial.metric, trial.batch), completed=done, total=total
+                task,
+                description=named(trial.metric, trial.batch, trial.workers),
+                completed=done,
+                total=total,
             )
 
         yield advance
 
 
-def named(metric: str, batch: int) -> str:
-    """A metric with its batch, where it has one."""
-    return metric if batch == 1 else f"{metric}, {batch:,} a commit"
+def named(metric: str, batch: int, workers: int) -> str:
+    """A metric with its batch and its workers, where it has several."""
+    several = f", {workers} workers" if workers > 1 else ""
+    return f"{metric}{f', {batch:,} a commit' if batch > 1 else ''}{several}"
 
 
 def table(
@@ -61,21 +66,43 @@ def table(
     facts: Mapping[str, Any],
     console: Console | None = None,
 ) -> None:
-    """Print all rows, then what was not measured, then the machine."""
+    """Print the rows of each store, then remit beside each other program, what was not measured, and
+    the machine.
+    """
     console = console or Console()
+    console.print("Rates a second, one process, one machine, one run", highlight=False)
+    for store in dict.fromkeys(row.store for row in rows if row.store):
+        alone = [row for row in rows if row.store == store or not row.store]
+        console.print(f"\n{store}", style="bold", highlight=False)
+        console.print(_rates(alone if store == "sqlite" else [r for r in alone if r.store]))
+    if any(row.ratios for row in rows):
+        console.print("\nremit's rate as a share of", style="bold", highlight=False)
+        for row in rows:
+            if row.ratios:
+                trial = named(f"{row.store}, {row.metric}", row.batch, row.workers)
+                shares = ", ".join(f"{peer} {share:.2g}" for peer, share in row.ratios.items())
+                console.print(f"  {trial}: {shares}", highlight=False, markup=False)
+    notes = [*LEGEND, *(f"{peer}: {reason}" for peer, reason in absent)]
+    notes.append(", ".join(f"{name} {value}" for name, value in facts.items()))
+    for note in notes:
+        console.print(note, style="dim", markup=False, highlight=False)
+
+
+def _rates(rows: Sequence[Row]) -> Table:
     shown = Table(box=SIMPLE, padding=(0, 1, 0, 0), show_edge=False, pad_edge=False)
-    for heading in ("metric", "batch", "program", "median", "min", "max", "ratio"):
+    for heading in ("metric", "batch", "by", "program", "median", "min", "max", "ratio"):
         text = heading in ("metric", "program")
         shown.add_column(heading, no_wrap=True, justify="left" if text else "right")
-    before: tuple[str, int] | None = None
+    before: tuple[str, int, int] | None = None
     for row in rows:
-        key = (row.metric, row.batch)
+        key = (row.metric, row.batch, row.workers)
         if before not in (None, key):
             shown.add_section()
         new = key != before
         shown.add_row(
             row.metric if new else "",
             f"{row.batch:,}" if new and row.batch > 1 else "",
+            str(row.workers) if new and row.workers > 1 else "",
             row.peer,
             figure(row.per_s),
             figure(row.low),
@@ -83,12 +110,7 @@ def table(
             ratio(row),
         )
         before = key
-    console.print("Rates a second, one process, one machine, one run", highlight=False)
-    console.print(shown)
-    notes = [*LEGEND, *(f"{peer}: {reason}" for peer, reason in absent)]
-    notes.append(", ".join(f"{name} {value}" for name, value in facts.items()))
-    for note in notes:
-        console.print(note, style="dim", markup=False, highlight=False)
+    return shown
 
 
 def figure(rate: float) -> str:

@@ -19,8 +19,8 @@ from typing import Any, Final
 
 from remit import wiring
 from remit.bench.fenced import HandWritten
-from remit.bench.ledger_queue import OWNER, PEER, LedgerQueue, fresh, settings_of
-from remit.bench.rounds import BARE_PYTHON, DoesNotAddUp, Round, Settings
+from remit.bench.ledger_queue import OWNER, LedgerQueue, fresh, settings_of
+from remit.bench.rounds import BARE_PYTHON, REMIT, DoesNotAddUp, Round, Settings
 from remit.core.evolve import evolve
 from remit.core.refusals import Refused
 from remit.service import importing, integrity
@@ -75,7 +75,7 @@ def _edge(number: int, target: int, kind: str) -> dict[str, str]:
 class Imports:
     """Backlogs imported into one ledger, from the reading of the file to the last admission."""
 
-    peer, store = PEER, "sqlite"
+    peer, store = REMIT, "sqlite"
 
     def __init__(self, folder: Path, rows: int) -> None:
         self.folder, self.rows, self.imported = folder, rows, 0
@@ -144,7 +144,7 @@ class HandImports:
 class Walks:
     """Replay or verification of one ledger; a fault or difference found is no figure."""
 
-    peer, store = PEER, "sqlite"
+    peer, store = REMIT, "sqlite"
 
     def __init__(self, folder: Path, walk: Callable[[wiring.Ledger], int], count: int) -> None:
         queue = LedgerQueue(folder)
@@ -235,7 +235,7 @@ def cold_ready(folder: Path, count: int) -> ColdStart:
     queue.close()
     url = wiring.url_of(folder / "ledger.db")
     command = [sys.executable, "-c", COLD, "--ledger", url, "ready", "--json"]
-    return ColdStart(PEER, "sqlite", command, {"items": count})
+    return ColdStart(REMIT, "sqlite", command, {"items": count})
 
 
 def command_line_is_there() -> bool:

@@ -122,6 +122,7 @@ class ReportEffect(Command):
     result_digest: str = ""
     text: Text = NO_TEXT
     authoritative: bool = False
+    spent_micros: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

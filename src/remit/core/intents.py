@@ -3,7 +3,8 @@
 ``assess`` in ``core/verdict.py`` decides; this module finds what it decides on and says what came of
 it in one ``AdmissionDecided``, with the move that it leads to. Nothing is written where verdict,
 reason, trigger and time trigger are what they were. Work that is ready stays so when its capacity
-evidence grows old: it was admitted, and only a dependency that is unmet again takes that back.
+evidence grows old: it was admitted, and only a dependency that is unmet again takes that back, or an
+effect of which an adopted ledger knows nothing.
 
 An effect belongs to one work at a time. Work that is admitted or held claims its effect; another
 one that names it is coalesced, held or rejected, and may claim it once it is free (row 3).
@@ -140,6 +141,7 @@ def gather(draft: Draft, item: Item, intent: Intent, *, eligible: bool) -> Evide
     want(draft, evidence_keys(item, intent))
     effect = draft.get("effect", envelope.effect_id) if envelope.effect_id else None
     own = effect if isinstance(effect, Effect) and effect.item == item.id else None
+    rival = _rival(draft, item, intent, effect) if effect is not own else None
     seen, admitted = _observed(draft, item.work_class)
     return Evidence(
         work_class=item.work_class,
@@ -147,10 +149,10 @@ def gather(draft: Draft, item: Item, intent: Intent, *, eligible: bool) -> Evide
         stored=draft.load(f"stored/{item.work_class}"),
         validated_seq=intent.validated_seq,
         faults=len(intent.faults),
-        own=_own_state(draft, intent, effect, own),
+        own=_own_state(draft, intent, effect, own, rival),
         own_seq=(own.observed_seq or own.intended_seq) if own else 0,
         intents=effect.intents if isinstance(effect, Effect) else 0,
-        rival=_rival(draft, item, intent, effect) if effect is not own else None,
+        rival=rival,
         cancellation_seq=intent.cancellation_seq,
         unmet=tuple(d.via for d in unmet_edges(item)),
         destination=_label(draft, f"destination/{envelope.destination}")
@@ -164,13 +166,22 @@ def gather(draft: Draft, item: Item, intent: Intent, *, eligible: bool) -> Evide
     )
 
 
-def _own_state(draft: Draft, intent: Intent, effect: object, own: Effect | None) -> EffectState:
-    """What is known of the work's own effect; on an adopted ledger a new one may have been sent."""
+def _own_state(
+    draft: Draft, intent: Intent, effect: object, own: Effect | None, rival: Rival | None
+) -> EffectState:
+    """What is known of the work's own effect; on an adopted ledger a new one may have been sent.
+
+    One that this work would take over from closed work counts as its own.
+    """
     epoch = draft.ledger.epoch
     if own is not None:
         return effect_standing(own, epoch)
-    lost = epoch > 0 and effect is None and intent.envelope.replay_class != ReplayClass.PURE
-    return EffectState.UNCERTAIN if lost else EffectState.NOT_STARTED
+    lost = effect is None
+    if isinstance(effect, Effect) and rival is not None:
+        gone = rival.state in (EffectState.NOT_STARTED, EffectState.ABSENT)
+        lost = rival.standing == "closed" and gone and effect.epoch < epoch
+    outside = intent.envelope.replay_class != ReplayClass.PURE
+    return EffectState.UNCERTAIN if lost and outside and epoch else EffectState.NOT_STARTED
 
 
 def _label(draft: Draft, pointer: str) -> str:
@@ -253,7 +264,8 @@ def decide_intent(draft: Draft, item: Item) -> bool:
 
 
 def _hold(draft: Draft, item: Item, found: Finding) -> bool:
-    if item.status is Status.READY and found.reason != "UNMET_DEPENDENCY":
+    back = item.unmet > 0 or found.reason == "PRIOR_EFFECT_UNRECONCILED"
+    if item.status is Status.READY and not back:
         return False
     if item.status is not Status.HELD:
         _claim(draft, item)

@@ -3,7 +3,7 @@
 The table of CONTRACT 7. Exactly one current object in the named record, matching in every comparison
 and without an unresolved difference, is PRESENT. Nothing there is ABSENT only if the look-up shows
 all that has arrived and nothing can still arrive; otherwise it is UNCERTAIN, as is a record that
-cannot be read. All else is CONTRADICTED. Each comparison becomes one check.
+cannot be read (INV-13). All else is CONTRADICTED. Each comparison becomes one check.
 
 Nothing can still arrive when the destination confirmed a higher fence, or when the in-flight bound
 has passed since the worker's observed end or since a request expiry that the destination enforces.

@@ -263,7 +263,7 @@ def _any_child(draft: Draft, name: str) -> bool:
 def review(draft: Draft, name: str) -> None:
     """Let admission look at an item, with the rows of its accepted rule where it has none."""
     item = draft.item(name)
-    if item is None or item.status not in QUEUED or awaits_retry(draft, item):
+    if item is None or item.status not in QUEUED:
         return
     dead = dead_edge(item)
     if dead:
@@ -275,6 +275,8 @@ def review(draft: Draft, name: str) -> None:
             reason=f"it waits on {dead}, which ended otherwise",
             by=ADMISSION,
         )
+        return
+    if awaits_retry(draft, item):
         return
     if item.counted >= most_attempts(draft, item):
         put_aside(

@@ -39,6 +39,7 @@ class Kind(StrEnum):
     TIME = "time-ran-backwards"
     LOST = "acknowledged-and-lost"
     ALTERED = "acknowledged-otherwise"
+    DENIED = "refused-and-done"
     UNEXPECTED = "nobody-asked-for-it"
     TWICE = "command-done-twice"
     ORDER = "answered-before-and-later-in-line"
@@ -97,11 +98,13 @@ def judge(
     events: Sequence[Recorded],
     *,
     acknowledged: Sequence[Acknowledged] = (),
+    refused: Collection[str] = (),
     sent: Collection[str] | None = None,
     rows: Mapping[Key, Fact] | None = None,
 ) -> tuple[Problem, ...]:
     """Everything that is wrong with a history, in the order of its events.
 
+    ``refused`` are the command ids whose last answer was a refusal: nothing was done under them.
     ``sent`` are the command ids that anybody ever used (None: not known); an event under another is
     one that nobody asked for. ``rows`` are the store's facts by key (None: not compared).
     """
@@ -110,7 +113,7 @@ def judge(
         history.step(recorded)
     problems = history.problems
     problems += _acknowledged(events, acknowledged)
-    problems += _commands(events, sent)
+    problems += _commands(events, sent, frozenset(refused))
     if rows is not None:
         problems += _rows(events, rows)
     return tuple(sorted(problems, key=lambda p: p.seq))
@@ -136,14 +139,18 @@ def _acknowledged(
 ) -> Iterator[Problem]:
     """Nothing that a caller was told is missing, other than told, or out of line."""
     by_seq = {r.seq: r for r in events}
+    done = {r.command_id for r in events} | {""}
     for told in acknowledged:
         for r in told.events:
             kept = by_seq.get(r.seq)
             if kept is None:
                 yield Problem(Kind.LOST, r.seq, told.command_id, f"{r.event} is not there")
             elif kept != r:
-                yield Problem(Kind.ALTERED, r.seq, told.command_id, f"told {r}, kept {kept}")
+                # Numbers are dense, so the place of what was lost is taken by what came after.
+                kind = Kind.ALTERED if r.command_id in done else Kind.LOST
+                yield Problem(kind, r.seq, told.command_id, f"told {r}, kept {kept}")
     timed = [a for a in acknowledged if a.events and a.answered_us]
+    tellings = Counter(a.events[0].seq for a in timed)
     answered = iter(sorted(timed, key=lambda a: a.answered_us))
     before, highest, whose = next(answered, None), 0, ""
     for told in sorted(timed, key=lambda a: a.asked_us):
@@ -153,13 +160,14 @@ def _acknowledged(
             before = next(answered, None)
         first = told.events[0].seq
         # A repeated command is answered with events of long ago: those are its first answer's.
-        repeated = any(a.events == told.events and a is not told for a in timed)
-        if first <= highest and not repeated:
+        if first <= highest and tellings[first] == 1:
             said = f"asked after {whose} was answered with seq {highest}"
             yield Problem(Kind.ORDER, first, told.command_id, said)
 
 
-def _commands(events: Sequence[Recorded], sent: Collection[str] | None) -> Iterator[Problem]:
+def _commands(
+    events: Sequence[Recorded], sent: Collection[str] | None, refused: Collection[str]
+) -> Iterator[Problem]:
     """Each command was done at most once, in one piece, and somebody asked for it."""
     last: dict[str, Recorded] = {}
     for r in events:
@@ -168,6 +176,9 @@ def _commands(events: Sequence[Recorded], sent: Collection[str] | None) -> Itera
             continue
         if sent is not None and name not in sent and name.removesuffix("/late") not in sent:
             yield Problem(Kind.UNEXPECTED, r.seq, name, f"{type(r.event).__name__} of {r.actor}")
+        if name in refused:
+            found = f"{type(r.event).__name__} of {r.actor}, who was told that nothing was done"
+            yield Problem(Kind.DENIED, r.seq, name, found)
         before = last.get(name)
         if before is not None and (
             before.seq != r.seq - 1 or before.command_digest != r.command_digest

@@ -34,6 +34,7 @@ class Mutant:
 
 _ASKING: Final = "remit.core.decide.asking"
 _LEASES: Final = "remit.core.decide.leases"
+_CHOOSING: Final = "remit.core.decide.choosing"
 _WORK: Final = "remit.core.evolve.work"
 _QUEUE: Final = worlds.QUEUE
 _DELIVERY: Final = changed(worlds.DELIVERY, alive=False)
@@ -138,7 +139,7 @@ MUTANTS: Final = (
         _QUEUE,
         "attempts-bounded",
         (
-            (f"{_LEASES}:_spent", ">= draft.policy.attempts", "> draft.policy.attempts"),
+            (f"{_CHOOSING}:used_up", ">= most_attempts", "> most_attempts"),
             (
                 "remit.core.settlement:review",
                 ">= draft.policy.attempts",
@@ -156,7 +157,7 @@ MUTANTS: Final = (
         "limit-off-by-one",
         _QUEUE,
         "within-limits",
-        ((f"{_LEASES}:_over_limit", "live >= limit", "live > limit"),),
+        ((f"{_CHOOSING}:_too_many", "live >= limit", "live > limit"),),
     ),
     Mutant(
         "renewal-without-end",
@@ -359,7 +360,7 @@ MUTANTS: Final = (
         "news-overtaken-at-the-lease",
         changed(worlds.MANY, groups=frozenset(("waits", "lease"))),
         "lease-checks-all",
-        ((f"{_LEASES}:_barred", "overtaken(draft, item)", "False"),),
+        ((f"{_CHOOSING}:barred", "overtaken(draft, item)", "False"),),
     ),
 )
 """All seeded faults."""

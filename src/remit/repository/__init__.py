@@ -3,7 +3,7 @@
 It answers with facts or refusals, and leaves the user's branches, refs and configuration alone.
 """
 
-from remit.repository.command import Git, GitLimits
+from remit.machine.git import Git, GitLimits
 from remit.repository.repository import GitRepository
 
 __all__ = ["Git", "GitLimits", "GitRepository"]

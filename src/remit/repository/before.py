@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from remit.core.gitfacts import RepositoryRefusal
-from remit.repository.command import Git, Trust
+from remit.machine.git import Git, Trust
 from remit.repository.host import Host
 from remit.repository.observing import Upstream
 

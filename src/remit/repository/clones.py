@@ -32,8 +32,8 @@ from remit.core.gitfacts import (
     attempt_ref,
 )
 from remit.machine.directories import claim_directory, remove_tree
+from remit.machine.git import GitRun, failed
 from remit.repository.before import main_before
-from remit.repository.command import GitRun, failed
 from remit.repository.host import Host
 from remit.repository.observing import Upstream
 

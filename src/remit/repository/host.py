@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from remit.core.gitfacts import RepositoryCode, RepositoryRefusal, is_full_sha
-from remit.repository.command import Git, GitRun, Trust, failed
+from remit.machine.git import Git, GitRun, Trust, failed
 
 
 @dataclass(frozen=True, slots=True)

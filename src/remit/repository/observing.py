@@ -25,7 +25,7 @@ from remit.core.gitfacts import (
     ShipObservation,
     redact_url,
 )
-from remit.repository.command import GitRun, Trust, failed
+from remit.machine.git import GitRun, Trust, failed
 from remit.repository.host import Host, sha_refusal
 from remit.repository.patches import PatchIdentity, patch_identity
 

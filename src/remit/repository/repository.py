@@ -28,8 +28,8 @@ from remit.core.gitfacts import (
     is_attempt_id,
     is_branch_name,
 )
+from remit.machine.git import Git
 from remit.repository import clones, observing, patches
-from remit.repository.command import Git
 from remit.repository.host import Host, locate, sha_refusal
 from remit.repository.observing import Reviewed, Upstream
 

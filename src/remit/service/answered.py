@@ -19,11 +19,19 @@ E = TypeVar("E", bound=Event)
 
 
 def recorded_under(operations: Operations, command_id: str) -> list[Recorded]:
-    """The events that a command id led to; none where it is empty or new."""
+    """The events that a command id led to; none where it is empty or new.
+
+    To answer with them is to acknowledge them. So it goes through a write, for which the store first
+    makes sure that what it found is durable, whoever wrote it (INV-22).
+    """
     if not command_id:
         return []
     with operations.store.read() as tx:
-        return tx.commands([command_id]).get(command_id, [])
+        known = command_id in tx.commands([command_id])
+    if not known:
+        return []
+    with operations.store.write() as writer:
+        return writer.commands([command_id]).get(command_id, [])
 
 
 def event_under(operations: Operations, command_id: str, kind: type[E]) -> E | None:

@@ -32,6 +32,9 @@ class _Member:
     answers: list[Answer] = field(default_factory=list)
     error: BaseException | None = None
     settled: bool = False
+    leads: bool = False
+    turn: threading.Event = field(default_factory=threading.Event)
+    """Set once its calls are settled, or once it leads."""
 
 
 class GroupEngine(Engine):
@@ -47,6 +50,7 @@ class GroupEngine(Engine):
         self._gate = threading.Lock()
         self._lead = threading.Lock()
         self._waiting: list[_Member] = []
+        self._led = False
         self._company = threading.Condition(self._gate)
         self.groups = 0
         self.grouped_calls = 0
@@ -63,23 +67,54 @@ class GroupEngine(Engine):
         if atomic or urgent or adopting or len(calls) >= MOST:
             with self._lead:
                 return super().run(calls, atomic=atomic, urgent=urgent, adopting=adopting)
-        if self._wait_s == 0 and not self._waiting and self._lead.acquire(blocking=False):
-            try:  # nobody to join: who comes now waits for the lead, and is the next group
-                self.groups += 1
-                self.grouped_calls += len(calls)
-                return super().run(calls)
+        if self._wait_s == 0 and self._alone():
+            try:  # nobody to join: who comes now is the next group
+                with self._lead:
+                    self.groups += 1
+                    self.grouped_calls += len(calls)
+                    return super().run(calls)
             finally:
-                self._lead.release()
+                with self._gate:
+                    self._pass_on()
         mine = _Member(calls)
         with self._gate:
+            mine.leads = not self._led
+            self._led = True
             self._waiting.append(mine)
             self._company.notify()
-        with self._lead:
-            while not mine.settled:
-                self._serve(self._gather())
+        try:
+            if not mine.leads:
+                mine.turn.wait()
+            if mine.leads and not mine.settled:
+                with self._lead:
+                    self._serve(self._gather())
+        finally:
+            self._hand_on(mine)
         if mine.error is not None:
             raise mine.error
         return mine.answers
+
+    def _alone(self) -> bool:
+        """Take the lead where nobody has it; whoever has none waits, so nobody waits then."""
+        with self._gate:
+            free = not self._led
+            self._led = True
+        return free
+
+    def _hand_on(self, mine: _Member) -> None:
+        """Leave, and pass the lead on where this member has it."""
+        with self._gate:
+            if mine in self._waiting:  # it was broken off while it waited
+                self._waiting.remove(mine)
+            if mine.leads:
+                self._pass_on()
+
+    def _pass_on(self) -> None:
+        """Let the next in line lead, who would else wait behind those that are settled already."""
+        self._led = bool(self._waiting)
+        if self._led:
+            self._waiting[0].leads = True
+            self._waiting[0].turn.set()
 
     def _gather(self) -> list[_Member]:
         """Everybody who waits, oldest first, up to the size of one transaction."""
@@ -119,3 +154,4 @@ class GroupEngine(Engine):
                         "repeat it with the same command id",
                     )
                 member.settled = True
+                member.turn.set()

@@ -15,8 +15,10 @@ import subprocess
 import tempfile
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from random import Random
 
 import psycopg
 
@@ -82,6 +84,8 @@ class Server:
         After a kill, processes of the server before may live for a moment and hold its memory: then
         the new one gives up at once, and is started again until they have gone.
         """
+        if self._process is not None:
+            self._process.wait(30)
         until = time.monotonic() + 60
         self._launch()
         while True:
@@ -109,20 +113,57 @@ class Server:
                 [*command, *options], user=self.user, stdout=log, stderr=log, cwd=self.folder
             )
 
-    def kill(self) -> None:
-        """End it at once, as a crash would: no checkpoint, no farewell to anybody."""
+    def kill(self, *, children: bool = False) -> None:
+        """End it at once, as a crash would: no checkpoint, no farewell to anybody.
+
+        With ``children`` all of its processes, sessions too; without, they end when they notice.
+        """
         assert self._process is not None
+        ended = self.children() if children else []
         os.kill(self.pid, signal.SIGKILL)
+        for pid in ended:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
         self._process.wait(30)
 
-    def stop(self) -> None:
-        """End it and remove its folder."""
-        if self._process is not None and self._process.poll() is None:
+    def kill_child(self, chance: Random) -> None:
+        """End one of its processes at once; it then ends all sessions and recovers by itself."""
+        with suppress(ProcessLookupError):
+            os.kill(chance.choice(self.children()), signal.SIGKILL)
+
+    def children(self) -> list[int]:
+        """The processes that the server started: its sessions and what it has in the background."""
+        found = []
+        for stat in Path("/proc").glob("[0-9]*/stat"):
+            with suppress(OSError):
+                text = stat.read_text("utf-8", "replace")
+                if int(text.rpartition(")")[2].split()[1]) == self.pid:
+                    found.append(int(stat.parent.name))
+        return found
+
+    def quit(self) -> None:
+        """End it as in an emergency: it tells its processes to end at once, without a checkpoint."""
+        os.kill(self.pid, signal.SIGQUIT)
+        assert self._process is not None
+        self._process.wait(30)
+
+    @property
+    def ended(self) -> bool:
+        """Whether it is not running, or not any more."""
+        return self._process is None or self._process.poll() is not None
+
+    def halt(self) -> None:
+        """End it in order; it may be started again."""
+        if self._process is not None and not self.ended:
             self._process.send_signal(signal.SIGINT)  # "fast": open sessions are ended
             try:
                 self._process.wait(30)
             except subprocess.TimeoutExpired:
                 self.kill()
+
+    def stop(self) -> None:
+        """End it and remove its folder."""
+        self.halt()
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def url(self, database: str, user: str = "postgres", **options: str) -> str:
@@ -151,6 +192,26 @@ class Server:
 
     def wipe(self, database: str) -> None:
         """Take all ledgers out of a database, past every protection: much faster than a new one."""
+        with self._opened_up(database):
+            pass
+
+    def keep(self, database: str) -> None:
+        """Remember all ledgers of a database as they are now, for ``put_back``."""
+        with psycopg.connect(self.url(database)) as connection:
+            connection.execute("CREATE SCHEMA kept")
+            for table in TABLES:
+                connection.execute(f"CREATE TABLE kept.{table} AS TABLE remit.{table}".encode())
+
+    def put_back(self, database: str) -> None:
+        """Give a database the ledgers that it had when ``keep`` was called."""
+        with self._opened_up(database) as connection:
+            for table in TABLES:
+                copy = f"INSERT INTO remit.{table} SELECT * FROM kept.{table}"
+                connection.execute(copy.encode())
+
+    @contextmanager
+    def _opened_up(self, database: str) -> Iterator[psycopg.Connection]:
+        """A transaction in a database that nobody else uses, its tables empty and unprotected."""
         with psycopg.connect(self.url(database)) as connection:
             connection.execute(
                 "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity"
@@ -160,6 +221,7 @@ class Server:
             for table in HISTORY:
                 connection.execute(f"ALTER TABLE remit.{table} DISABLE TRIGGER USER".encode())
             connection.execute(f"TRUNCATE {', '.join(f'remit.{name}' for name in TABLES)}".encode())
+            yield connection
             for table, triggers in HISTORY.items():
                 for trigger in triggers:
                     enable = f"ALTER TABLE remit.{table} ENABLE ALWAYS TRIGGER {trigger}"

@@ -52,7 +52,9 @@ def test_the_next_event_itself_is_taken(raw: psycopg.Connection) -> None:
     """Else the refusals below would prove nothing."""
     insert(raw)
     insert(raw, {"seq": 4, "stream_version": 3}, {"seq": 5, "stream": "W-2", "stream_version": 1})
-    assert count(raw) == 5
+    later = {"created_at": 1_800_000_000_000_009}
+    insert(raw, {"seq": 6, "stream_version": 4}, {"seq": 7, "stream_version": 5, **later})
+    assert count(raw) == 7
 
 
 @pytest.mark.parametrize(
@@ -73,6 +75,10 @@ def test_the_next_event_itself_is_taken(raw: psycopg.Connection) -> None:
         [{}, {"seq": 4}],
         [{"stream_version": 3}, {"seq": 4, "stream_version": 2}],
         [{}, {"seq": 4, "stream_version": 3, "created_at": 1_750_000_000_000_000}],
+        [
+            {"created_at": 1_800_000_000_000_009},
+            {"seq": 4, "stream_version": 3, "created_at": 1_800_000_000_000_008},
+        ],
     ],
     ids=str,
 )

@@ -9,6 +9,9 @@ import sys
 import pytest
 from tests.surfaces.cli.calling import Cli, environment
 
+from remit.proofs.main import run_history
+from remit.wiring import url_of
+
 KILLED = """
 import os, signal, sys
 from remit.stores.sqlite import store
@@ -47,6 +50,7 @@ def test_killed_and_repeated_is_done_once(cli: Cli, step: str, what: str) -> Non
     assert first.data["event"] == again.data["event"]
     assert cli.json("list")["total"] == (2 if what == "create" else 1)
     assert cli.json("ledger", "verify")["problems"] == []
+    assert run_history(url_of(cli.cwd / ".remit" / "ledger.db"))["problems"] == []
     granted = [e for e in cli.json("show", "W-1")["history"] if e["type"] == "LeaseGranted"]
     assert len(granted) == (1 if what == "lease" else 0)
 

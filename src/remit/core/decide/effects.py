@@ -37,6 +37,7 @@ from remit.core.effect_facts import (
 from remit.core.effects import AWAITS, acquire
 from remit.core.facts import Item, Lease
 from remit.core.ids import EPOCH_SHIFT
+from remit.core.limits import misspent, put_over_budget, settle_spend
 from remit.core.refusals import Code, Refused
 from remit.core.status import Status
 from remit.core.view import Draft
@@ -227,7 +228,12 @@ def _report(draft: Draft, cmd: k.ReportEffect) -> Refused | None:
     if isinstance(found, Refused):
         return found
     item, intent = found
-    late = late_report(cmd.item, cmd.fence, "report:completion", cmd.text, reason=cmd.response)
+    late = late_report(
+        cmd.item, cmd.fence, "report:completion", cmd.text, cmd.spent_micros, reason=cmd.response
+    )
+    refused = misspent(cmd.spent_micros)
+    if refused is not None:
+        return refused
     if max(len(cmd.response), len(cmd.result_digest)) > MAX_CODE:
         return bad("response", cmd.response, f"at most {MAX_CODE} characters; the rest is text")
     pure = intent.envelope.replay_class == ReplayClass.PURE
@@ -254,6 +260,7 @@ def _answered(
     draft: Draft, item: Item, intent: Intent, effect: Effect, lease: Lease, cmd: k.ReportEffect
 ) -> None:
     """T04 to held: the response is kept, and what it is worth is for a look-up to say."""
+    stops = settle_spend(draft, item, lease.fence, lease.spend_micros, cmd.spent_micros)
     destination = destination_named(draft, effect.destination)
     final = cmd.authoritative and destination is not None and destination.receipt_authoritative
     answered = v.EffectAnswered(
@@ -281,6 +288,7 @@ def _answered(
         _on_time(draft, intent),
     )
     draft.emit("item", item.id, reported)
+    put_over_budget(draft, item.id, lease.fence, stops)
 
 
 def _on_time(draft: Draft, intent: Intent) -> tuple[Check, ...]:

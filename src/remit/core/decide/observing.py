@@ -1,7 +1,8 @@
 """Decisions on what a reconciler saw of an effect: the only way to shipped, verified, or another try.
 
 A look-up is made outside any transaction, so it comes with the effect's version and the ledger's time
-from before it began: if anything was intended or settled since, it proves nothing and is made again.
+from before it began: if anything was intended or settled since, it proves nothing and is made again
+(INV-14).
 One look-up writes the observation, the retry decision, and the moves that follow from it (T08 and
 T09, T10, T11 out of a record that only waited for it, or T12 of work that was cancelled in flight).
 """

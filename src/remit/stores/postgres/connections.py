@@ -2,8 +2,9 @@
 
 A connection that fails is dropped with all idle ones, since what broke it (a restart, a failover, a
 pooler that went away) broke them too; whoever comes next connects anew and gets the server's own
-answer at once, not a pool's time-out. Nothing here is left set on a connection between two
-transactions, so a pooler in transaction mode may stand in between.
+answer at once, not a pool's time-out. A pooler in transaction mode may stand in between: then
+nothing is left set on a connection between two transactions. Otherwise what every transaction needs is
+said once, when the connection is made.
 """
 
 from __future__ import annotations
@@ -12,40 +13,27 @@ import threading
 import time
 from collections import deque
 from contextlib import suppress
-from typing import Any, Final
+from typing import Final
 
 import psycopg
-from psycopg.types.numeric import Int8BinaryDumper
 
 from remit.core.refusals import Code
 from remit.ports import StoreUnavailable
 from remit.stores.postgres.address import Address
-from remit.stores.postgres.arrays import Integers, IntegersDumper
 from remit.stores.postgres.failures import failure
+from remit.stores.postgres.line import Session
 
 OLDEST: Final = 150_000
 """The oldest server that will do, as libpq numbers it."""
 
-PREPARE_AFTER: Final = 2
-"""How often a statement runs before it is prepared."""
 
-Connection = psycopg.Connection[tuple[Any, ...]]
-
-
-def connect(address: Address, operation: str) -> Connection:
+def connect(address: Address, operation: str) -> Session:
     """A new connection. Raises a typed error where there is none to be had, or the server is old."""
     try:
-        connection: Connection = psycopg.connect(
-            **address.parameters,
-            autocommit=True,
-            prepare_threshold=None if address.pooled else PREPARE_AFTER,
-        )
+        connection = Session.connect(**address.parameters, autocommit=True, prepare_threshold=None)
     except psycopg.Error as error:
         raise failure(operation, address, error) from None
-    connection.prepared_max = 400
-    # One type for all integers: a statement is then prepared once, whatever the figures are.
-    connection.adapters.register_dumper(int, Int8BinaryDumper)
-    connection.adapters.register_dumper(Integers, IntegersDumper)
+    connection.prepares = not address.pooled
     found = connection.info.server_version
     if found < OLDEST:
         connection.close()
@@ -60,16 +48,20 @@ def connect(address: Address, operation: str) -> Connection:
 
 
 class Connections:
-    """The connections of one store, for any number of threads."""
+    """The connections of one store, for any number of threads.
 
-    def __init__(self, address: Address, wait_ms: int) -> None:
+    ``opening`` is said to each new one.
+    """
+
+    def __init__(self, address: Address, wait_ms: int, opening: bytes) -> None:
         self._address = address
+        self._opening = opening
         self._wait_ms = wait_ms
-        self._idle: deque[Connection] = deque()
+        self._idle: deque[Session] = deque()
         self._free = threading.BoundedSemaphore(address.pool)
         self._closed = False
 
-    def take(self, operation: str) -> tuple[Connection, bool]:
+    def take(self, operation: str) -> tuple[Session, bool]:
         """A connection for one transaction, and whether it is new."""
         start = time.monotonic()
         if not self._free.acquire(timeout=self._wait_ms / 1000):
@@ -85,12 +77,22 @@ class Connections:
         except IndexError:
             pass
         try:
-            return connect(self._address, operation), True
+            return self._made(operation), True
         except BaseException:
             self._free.release()
             raise
 
-    def give(self, connection: Connection) -> None:
+    def _made(self, operation: str) -> Session:
+        connection = connect(self._address, operation)
+        if self._opening:
+            try:
+                connection.line.simple(self._opening)
+            except psycopg.Error as error:
+                connection.close()
+                raise failure(operation, self._address, error) from error
+        return connection
+
+    def give(self, connection: Session) -> None:
         """Hand a connection back after a transaction; one that is broken or busy is closed."""
         idle = psycopg.pq.TransactionStatus.IDLE
         if self._closed or connection.closed or connection.info.transaction_status != idle:

@@ -13,7 +13,7 @@ from typing import Any, Final
 from remit.core.facts import Item
 from remit.ports import ItemQuery
 from remit.stores.fact_codec import decode_fact
-from remit.stores.postgres.queries import q
+from remit.stores.postgres.queries import Statement, statement
 
 SEARCHED: Final = 50_000
 """How many items a search by text looks at."""
@@ -21,13 +21,13 @@ SEARCHED: Final = 50_000
 _CHUNK: Final = 500
 _END: Final = (1 << 63) - 1
 _PAGES: Final = {
-    f"{kind}_{way}": q(f"{kind}_{way}")
+    f"{kind}_{way}": statement(f"{kind}_{way}")
     for kind in ("gated", "held", "items", "status")
     for way in ("forward", "backward")
 }
-_TITLES: Final = q("titles")
+_TITLES: Final = statement("titles")
 
-Run = Callable[[str, tuple[Any, ...]], list[tuple[Any, ...]]]
+Run = Callable[[Statement, tuple[Any, ...]], list[tuple[Any, ...]]]
 """Runs a statement of this store and gives its rows."""
 
 

@@ -17,8 +17,9 @@ from remit.stores.clock import Machine, Readings
 from remit.stores.postgres import schema
 from remit.stores.postgres.address import Address, parse_address
 from remit.stores.postgres.clock import ServerClock
-from remit.stores.postgres.connections import Connection, connect
+from remit.stores.postgres.connections import connect
 from remit.stores.postgres.failures import failure
+from remit.stores.postgres.line import Session
 from remit.stores.postgres.queries import q
 from remit.stores.postgres.store import WAIT_MS, PostgresStore
 
@@ -40,14 +41,12 @@ def open_store(
         schema.demand_schema(connection, address)
         ledger_id = _which(connection, address)
         place = _place(connection)
-        setting = connection.execute(q("durability")).fetchone()
     except psycopg.Error as error:
         raise failure("open", address, error) from error
     finally:
         connection.close()
-    unsynced = setting is not None and setting[0] == "off"
     clock = ServerClock(readings)
-    return PostgresStore(address, ledger_id, place, clock, wait_ms, unsynced=unsynced)
+    return PostgresStore(address, ledger_id, place, clock, wait_ms)
 
 
 def create_store(
@@ -96,7 +95,7 @@ def finish_migrations(url: str) -> list[str]:
 
 
 def _first(
-    connection: Connection, address: Address, name: str, readings: Readings, *, told: bool
+    connection: Session, address: Address, name: str, readings: Readings, *, told: bool
 ) -> None:
     """The row that makes a ledger."""
     with connection.transaction():
@@ -114,13 +113,13 @@ def _first(
             raise _taken(address, f"there is a ledger {name!r}", "give another id")
 
 
-def _place(connection: Connection) -> str:
+def _place(connection: Session) -> str:
     row = connection.execute(q("place")).fetchone()
     assert row is not None
     return str(row[0])
 
 
-def _ledgers(connection: Connection) -> list[str]:
+def _ledgers(connection: Session) -> list[str]:
     return [row[0] for row in connection.execute(q("ledgers"))]
 
 
@@ -128,7 +127,7 @@ def _some(names: list[str]) -> str:
     return ", ".join(names[:5]) + (" and more" if len(names) > 5 else "")
 
 
-def _which(connection: Connection, address: Address) -> str:
+def _which(connection: Session, address: Address) -> str:
     """The ledger that the URL means."""
     with connection.transaction():
         connection.execute(q("as_reader"))

@@ -24,9 +24,6 @@ SELECT pg_catalog.pg_advisory_xact_lock(7236841);
 -- name: as_owner
 SET LOCAL ROLE remit_owner;
 
--- name: durability
-SELECT pg_catalog.current_setting('synchronous_commit');
-
 -- name: as_writer
 SET LOCAL ROLE remit_writer;
 
@@ -63,10 +60,16 @@ ON CONFLICT DO NOTHING;
 -- One writer a ledger. The first key is the queue, held until the commit by writers that are not
 -- urgent, so that at most one of them competes for the second, which is the writer's lock itself and
 -- which PostgreSQL hands on in the order of asking. An urgent writer asks for the second at once.
-SELECT pg_catalog.pg_advisory_xact_lock({queue}), pg_catalog.pg_advisory_xact_lock({writer});
+-- Along with it, a server that would answer a commit before it is on the disk is asked for the disk,
+-- in each write, since that setting can change at any time; a stronger one stays (INV-22).
+SELECT pg_catalog.pg_advisory_xact_lock({queue}), pg_catalog.pg_advisory_xact_lock({writer}),
+       CASE WHEN pg_catalog.current_setting('synchronous_commit') = 'off'
+            THEN pg_catalog.set_config('synchronous_commit', 'on', true) END;
 
 -- name: lock_urgent
-SELECT pg_catalog.pg_advisory_xact_lock({writer});
+SELECT pg_catalog.pg_advisory_xact_lock({writer}),
+       CASE WHEN pg_catalog.current_setting('synchronous_commit') = 'off'
+            THEN pg_catalog.set_config('synchronous_commit', 'on', true) END;
 
 -- name: keep_clock
 -- Compare-and-set on the time that was loaded.
@@ -88,11 +91,6 @@ SELECT a.pid, a.application_name FROM pg_catalog.pg_locks AS l
                       WHERE datname = pg_catalog.current_database())
    AND l.classid::bigint = (%s >> 32) & 4294967295 AND l.objid::bigint = %s & 4294967295
  LIMIT 1;
-
--- name: copy_events
-COPY remit.events (ledger_id, seq, stream, stream_version, type, actor, assurance, created_at,
-                   payload, digest, command_id, command_digest, trace_context, conversation_ref)
-FROM STDIN (FORMAT BINARY);
 
 -- name: append
 INSERT INTO remit.events (ledger_id, seq, stream, stream_version, type, actor, assurance, created_at,
@@ -162,10 +160,13 @@ SELECT kind, id, body FROM remit.fact_rows WHERE ledger_id = %s AND kind = 'ledg
 
 -- name: load
 -- Facts of any kinds in one trip. Each branch looks into its table only where the kind is its own.
+-- Every index of items begins with the ledger, and while the table is small any of them looks good; a
+-- plan made then is kept. The order that is asked for makes the primary key the only good one.
 SELECT asked.kind, i.id, i.state FROM unnest(%s::text[], %s::text[]) AS asked(kind, id)
  CROSS JOIN LATERAL (
-   SELECT id, state FROM remit.item_rows
-    WHERE asked.kind = 'item' AND ledger_id = %s AND id = asked.id
+   (SELECT id, state FROM remit.item_rows
+    WHERE asked.kind = 'item' AND ledger_id = %s AND id >= asked.id AND id <= asked.id
+    ORDER BY id LIMIT 1)
    UNION ALL
    SELECT alias, convert_to(item, 'UTF8') FROM remit.alias_rows
     WHERE asked.kind = 'alias' AND ledger_id = %s AND alias = asked.id
@@ -360,7 +361,7 @@ SELECT %s, n.* FROM unnest(%s::text[], %s::bigint[], %s::text[], %s::text[], %s:
 ON CONFLICT DO NOTHING;
 
 -- name: update_item
--- Compare-and-set on the version that was loaded, as every update below.
+-- Compare-and-set on the version that was loaded, as every update below. The row is found as in load.
 UPDATE remit.item_rows AS t
    SET status = n.status, lane = n.lane, rank = n.rank, gate = n.gate,
        hold_reason = n.hold_reason, hold_trigger = n.hold_trigger, hold_at = n.hold_at,
@@ -374,7 +375,10 @@ UPDATE remit.item_rows AS t
        AS n(id, number, status, lane, rank, gate, hold_reason, hold_trigger, hold_at, hold_rank,
             follows, lease_fence, lease_expires_at,
             lease_actor, text_digest, unmet, version, state, was)
- WHERE t.ledger_id = %s AND t.id = n.id AND t.number = n.number AND t.version = n.was;
+ CROSS JOIN LATERAL (SELECT ctid, number, version FROM remit.item_rows
+                      WHERE ledger_id = %s AND id >= n.id AND id <= n.id
+                      ORDER BY id LIMIT 1) AS f
+ WHERE t.ctid = f.ctid AND f.number = n.number AND f.version = n.was;
 
 -- name: delete_item
 DELETE FROM remit.item_rows AS t USING unnest(%s::text[], %s::bigint[]) AS n(id, was)

@@ -2,22 +2,21 @@
 
 Every update and deletion names the version that was loaded, or the bytes where a fact has none, and
 the number of rows that each statement met is compared with the number of changes: a difference means
-that a decision was made on facts that are not the stored ones, and stops the transaction. All
-statements of a batch go to the server in one trip (pipeline mode).
+that a decision was made on facts that are not the stored ones, and stops the transaction. What a
+statement met is known when its answer is fetched, so each comes with the check of its answer.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Any, Final
 
 from remit.core.facts import Item, Key
 from remit.ports import Change
 from remit.stores import misuse
 from remit.stores.fact_codec import encode_fact
-from remit.stores.postgres.arrays import columns_of_rows
-from remit.stores.postgres.connections import Connection
-from remit.stores.postgres.queries import q
+from remit.stores.postgres.queries import Statement, statement
 from remit.stores.tables import (
     TABLES,
     Rows,
@@ -39,28 +38,38 @@ _ORDER: Final = (
 )  # fmt: skip
 """What goes comes first, so that a unique value may move from one row to another."""
 
-_SQL: Final = {name: q(name) for name in _ORDER}
-_CLEAR: Final = {table: q(f"clear_{many}") for table, (many, _, _) in TABLES.items()}
-_INSERT: Final = {table: q(f"insert_{one}") for table, (_, one, _) in TABLES.items()}
-_LOAD: Final = q("load")
+_SQL: Final = {name: statement(name) for name in _ORDER}
+_CLEAR: Final = {table: statement(f"clear_{many}") for table, (many, _, _) in TABLES.items()}
+_INSERT: Final = {table: statement(f"insert_{one}") for table, (_, one, _) in TABLES.items()}
+_LOAD: Final = statement("load")
 _AT_ONCE: Final = 5_000
 """Rows of one statement when whole tables are written."""
 
 
+Run = Callable[[Statement, tuple[Any, ...]], list[tuple[Any, ...]]]
+"""Runs a statement in the same transaction and gives its rows."""
+
+
 def parameters_of(name: str, ledger_id: str, values: list[tuple[Any, ...]]) -> list[Any]:
-    """The parameters of a statement: its columns as lists, with the ledger's id where it stands."""
-    columns = columns_of_rows(values)
+    """The parameters of a statement: its columns, with the ledger's id where it stands."""
+    columns = zip(*values, strict=True)
     return [ledger_id, *columns] if name.startswith("insert") else [*columns, ledger_id]
 
 
 class Batch:
-    """Changes gathered by statement."""
+    """Changes gathered by statement, each key once."""
 
-    def __init__(self) -> None:
+    def __init__(self, changes: Iterable[Change]) -> None:
         self._values: dict[str, list[tuple[Any, ...]]] = {}
         self._keys: dict[str, list[Key]] = {}
+        seen: set[Key] = set()
+        for change in changes:
+            if change.key in seen:
+                raise misuse.twice(change.key)
+            seen.add(change.key)
+            self._add(change)
 
-    def add(self, change: Change) -> None:
+    def _add(self, change: Change) -> None:
         """Gather one change."""
         kind = change.key[0]
         if kind == "item":
@@ -78,28 +87,26 @@ class Batch:
             was = None if change.old is None else encode_fact(change.old)
             self._one(change, "fact", change.key, columns, was)
 
-    def run(self, connection: Connection, ledger_id: str) -> None:
-        """Write all; raises where a row was not what the change says was loaded."""
-        names = [name for name in _ORDER if name in self._values]
-        if not names:
-            return
-        with connection.pipeline():
-            cursors = [
-                connection.execute(_SQL[name], parameters_of(name, ledger_id, self._values[name]))
-                for name in names
-            ]
-        for name, cursor in zip(names, cursors, strict=True):
-            if cursor.rowcount != len(self._values[name]):
-                key = self._first_missing(connection, ledger_id, name)
-                raise misuse.mismatch(key, "another row or none", "the row")
+    def statements(
+        self, ledger_id: str, run: Run
+    ) -> Iterator[tuple[Statement, list[Any], Callable[[int], None]]]:
+        """What to send, and the check of how many rows each met, which names the row that is wrong."""
+        for name in _ORDER:
+            values = self._values.get(name)
+            if values is not None:
+                check = partial(self._check, ledger_id, run, name)
+                yield _SQL[name], parameters_of(name, ledger_id, values), check
 
-    def _first_missing(self, connection: Connection, ledger_id: str, name: str) -> Key:
+    def _check(self, ledger_id: str, run: Run, name: str, met: int) -> None:
+        if met != len(self._values[name]):
+            key = self._first_missing(ledger_id, run, name)
+            raise misuse.mismatch(key, "another row or none", "the row")
+
+    def _first_missing(self, ledger_id: str, run: Run, name: str) -> Key:
         """Which change met no row: its row does not hold what the change wrote."""
         keys, gone = self._keys[name], name.startswith("delete")
         kinds, ids = [key[0] for key in keys], [key[1] for key in keys]
-        cursor = connection.cursor(binary=True)
-        rows = cursor.execute(_LOAD, (kinds, ids, *(ledger_id,) * 5)).fetchall()
-        found = {(kind, i): body for kind, i, body in rows}
+        found = {(kind, i): body for kind, i, body in run(_LOAD, (kinds, ids, *(ledger_id,) * 5))}
         for key, values in zip(keys, self._values[name], strict=True):
             body = found.get(key)
             text = body.decode() if body is not None and key[0] == "alias" else body
@@ -141,24 +148,12 @@ class Batch:
                 self._put(f"insert_{table}", key, edge)
 
 
-def write_changes(connection: Connection, ledger_id: str, changes: Iterable[Change]) -> None:
-    """Write changes, each key once."""
-    batch = Batch()
-    seen: set[Key] = set()
-    for change in changes:
-        if change.key in seen:
-            raise misuse.twice(change.key)
-        seen.add(change.key)
-        batch.add(change)
-    batch.run(connection, ledger_id)
-
-
-def replace_rows(connection: Connection, ledger_id: str, rows: Rows) -> None:
-    """Empty a ledger's tables and write the rows of facts."""
-    for statement in _CLEAR.values():
-        connection.execute(statement, (ledger_id,))
+def replacing(ledger_id: str, rows: Rows) -> Iterator[tuple[Statement, tuple[Any, ...]]]:
+    """Statements that empty a ledger's tables and write the rows of facts."""
+    for clear in _CLEAR.values():
+        yield clear, (ledger_id,)
     for table in TABLES:
         values = [row_of(table, key, fact) for key, fact in sorted_rows(rows[table])]
         for start in range(0, len(values), _AT_ONCE):
             chunk = values[start : start + _AT_ONCE]
-            connection.execute(_INSERT[table], parameters_of("insert", ledger_id, chunk))
+            yield _INSERT[table], tuple(parameters_of("insert", ledger_id, chunk))

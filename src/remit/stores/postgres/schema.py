@@ -16,8 +16,8 @@ import psycopg
 from remit.core.refusals import Code
 from remit.ports import StoreUnavailable
 from remit.stores.postgres.address import Address
-from remit.stores.postgres.connections import Connection
 from remit.stores.postgres.failures import failure
+from remit.stores.postgres.line import Session
 from remit.stores.postgres.queries import BOOTSTRAP, HERE, q
 
 PRE: Final = tuple(sorted((HERE / "migrations" / "pre").glob("*.sql")))
@@ -29,18 +29,18 @@ def name_of(step: Path) -> str:
     return f"{step.parent.name}/{step.stem}"
 
 
-def installed(connection: Connection) -> bool:
+def installed(connection: Session) -> bool:
     """Whether the database has the schema at all."""
     row = connection.execute(q("installed")).fetchone()
     return row is not None and bool(row[0])
 
 
-def applied(connection: Connection) -> set[str]:
+def applied(connection: Session) -> set[str]:
     """Which steps the database has had."""
     return {str(row[0]) for row in connection.execute(q("applied"))}
 
 
-def install(connection: Connection, address: Address) -> None:
+def install(connection: Session, address: Address) -> None:
     """Make roles, schema and tables where they are missing; what is there stays.
 
     Raises ``STORE_REFUSED`` where the login may not.
@@ -56,7 +56,7 @@ def install(connection: Connection, address: Address) -> None:
         raise failure("install the schema in", address, error) from error
 
 
-def migrate(connection: Connection, address: Address, *, post: bool) -> list[str]:
+def migrate(connection: Session, address: Address, *, post: bool) -> list[str]:
     """Run the steps that are missing, ``post`` ones too where asked; returns their names."""
     try:
         with connection.transaction():
@@ -67,7 +67,7 @@ def migrate(connection: Connection, address: Address, *, post: bool) -> list[str
         raise failure("migrate", address, error) from error
 
 
-def _run(connection: Connection, steps: tuple[Path, ...], done: set[str]) -> list[str]:
+def _run(connection: Session, steps: tuple[Path, ...], done: set[str]) -> list[str]:
     missing = [step for step in steps if name_of(step) not in done]
     for step in missing:
         connection.execute(step.read_text("utf-8"), prepare=False)
@@ -75,7 +75,7 @@ def _run(connection: Connection, steps: tuple[Path, ...], done: set[str]) -> lis
     return [name_of(step) for step in missing]
 
 
-def demand_schema(connection: Connection, address: Address) -> None:
+def demand_schema(connection: Session, address: Address) -> None:
     """Refuse a newer schema, and bring an older one up to date.
 
     Raises ``LEDGER_TOO_NEW`` where a step is unknown to this version, and ``STORE_REFUSED`` where

@@ -26,8 +26,9 @@ from remit.ports import Codec, Difference, LedgerCorrupt, ReadTx, RemitError, St
 from remit.stores import codec
 from remit.stores.postgres.address import Address
 from remit.stores.postgres.clock import ServerClock
-from remit.stores.postgres.connections import Connection, Connections
+from remit.stores.postgres.connections import Connections
 from remit.stores.postgres.failures import failure, is_certain, unknown
+from remit.stores.postgres.line import Session
 from remit.stores.postgres.queries import q
 from remit.stores.postgres.transaction import PostgresRead
 from remit.stores.postgres.writing import PostgresWrite
@@ -40,6 +41,16 @@ HANG_MS: Final = 120_000
 """How long a transaction may stand idle before the server ends it, and with it its lock."""
 
 
+PLANS: Final = (
+    "SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; SET enable_hashjoin = off;"
+    " SET enable_mergejoin = off;"
+)
+"""One plan a statement, made once: the look-ups that it is written as, however small a table was then."""
+
+STATE: Final = "remit_state"
+"""What the statement is called that a transaction begins with, where it can be prepared."""
+
+
 def lock_key(ledger_id: str, purpose: str) -> int:
     """The advisory lock's key of a ledger: 63 bits, so that two ledgers practically never share."""
     return int.from_bytes(sha256(f"remit/{purpose}/{ledger_id}".encode()).digest()[:8]) >> 1
@@ -49,8 +60,7 @@ class PostgresStore:
     """A ledger in a PostgreSQL database; see ``remit.ports.Store``.
 
     Use ``open_store`` or ``create_store`` of ``opening``. Safe to use from several threads; not
-    across a fork. ``unsynced`` says that the server would answer a commit before it is on the disk:
-    every write of this store then asks for the disk (INV-22).
+    across a fork.
     """
 
     def __init__(
@@ -60,8 +70,6 @@ class PostgresStore:
         place: str,
         clock: ServerClock,
         wait_ms: int,
-        *,
-        unsynced: bool,
     ) -> None:
         self.ledger_id = ledger_id
         self.url = address.of(ledger_id)
@@ -72,22 +80,26 @@ class PostgresStore:
         self._clock = clock
         self._wait_ms = wait_ms
         self._pid = os.getpid()
-        self._connections = Connections(address, wait_ms)
         self._closed = False
+        self._keys = {name: lock_key(ledger_id, name) for name in ("queue", "writer")}
         state = q("state").format(ledger_id=sql.Literal(ledger_id).as_string())
-        keys = {name: lock_key(ledger_id, name) for name in ("queue", "writer")}
-        self._keys = keys
-        hang = f"SET LOCAL idle_in_transaction_session_timeout = {HANG_MS}"
-        begin = (
-            f"BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL ROLE remit_writer; {hang};"
-            f"{' SET LOCAL synchronous_commit = on;' if unsynced else ''} SET LOCAL lock_timeout = {wait_ms}; "
-        )
-        self._begin_write = f"{begin}{q('lock').format(**keys)}; {state}"
-        self._begin_urgent = f"{begin}{q('lock_urgent').format(**keys)}; {state}"
+        bounds = {"idle_in_transaction_session_timeout": HANG_MS, "lock_timeout": wait_ms}
+        opening, begun, asked = "", "", f"EXECUTE {STATE}"
+        if address.pooled:
+            begun = "".join(f" SET LOCAL {name} = {value};" for name, value in bounds.items())
+            asked = state
+        else:
+            opening = "".join(f"SET {name} = {value}; " for name, value in bounds.items())
+            opening += f"{PLANS} BEGIN; SET LOCAL ROLE remit_reader;"
+            opening += f" PREPARE {STATE} AS {state}; COMMIT"
+        self._connections = Connections(address, wait_ms, opening.encode())
+        begin = f"BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL ROLE remit_writer;{begun}"
+        self._begin_write = f"{begin} {q('lock').format(**self._keys)}; {asked}".encode()
+        self._begin_urgent = f"{begin} {q('lock_urgent').format(**self._keys)}; {asked}".encode()
         self._begin_read = (
             "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL ROLE remit_reader;"
-            f" {hang}; {state}"
-        )
+            f"{begun} {asked}"
+        ).encode()
 
     @contextmanager
     def read(self) -> Iterator[PostgresRead]:
@@ -157,7 +169,7 @@ class PostgresStore:
         if self.pause is not None:
             self.pause(name)
 
-    def _enter(self, operation: str, begin: str) -> tuple[Connection, tuple[Any, ...]]:
+    def _enter(self, operation: str, begin: bytes) -> tuple[Session, tuple[Any, ...]]:
         """Begin a transaction; nothing was done yet, so a stale connection is replaced unseen."""
         while True:
             connection, fresh = self._connections.take(operation)
@@ -176,36 +188,34 @@ class PostgresStore:
                 self._leave(connection)
                 raise
 
-    def _begun(self, connection: Connection, begin: str) -> tuple[Any, ...]:
-        cursor = connection.execute(begin, prepare=False)
-        while cursor.nextset():
-            pass  # every statement of the message has an answer; the last one is the ledger's row
-        row = cursor.fetchone()
-        if row is None:
+    def _begun(self, connection: Session, begin: bytes) -> tuple[Any, ...]:
+        _, rows = connection.line.simple(begin)
+        if not rows:
             raise LedgerCorrupt(
                 f"cannot use {self.url}: the database no longer holds this ledger",
                 "restore a backup",
                 {"url": self.url},
             )
-        return row
+        return rows[0]
 
-    def _leave(self, connection: Connection) -> None:
+    def _leave(self, connection: Session) -> None:
         """End what is still open and hand the connection back; a broken one is dropped."""
         with suppress(psycopg.Error):
+            connection.line.abandon()
             if connection.info.transaction_status != psycopg.pq.TransactionStatus.IDLE:
-                connection.execute("ROLLBACK", prepare=False)
+                connection.line.simple(b"ROLLBACK")
         self._connections.give(connection)
 
-    def _commit(self, connection: Connection, *, dirty: bool) -> None:
+    def _commit(self, connection: Session, *, dirty: bool) -> None:
         try:
-            cursor = connection.execute("COMMIT", prepare=False)
+            status, _ = connection.line.simple(b"COMMIT")
         except psycopg.Error as error:
             if not dirty or is_certain(error):
                 raise failure("commit to", self._address, error) from error
             raise unknown(self._address, error) from error
-        if cursor.statusmessage != "COMMIT":
+        if status != b"COMMIT":
             raise RemitError(
-                f"cannot commit to {self.url}: found {cursor.statusmessage}, expected COMMIT",
+                f"cannot commit to {self.url}: found {status.decode()}, expected COMMIT",
                 "this is a bug in remit; nothing was written",
                 {"url": self.url},
             )

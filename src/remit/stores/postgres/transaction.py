@@ -21,11 +21,10 @@ from remit.stores.clock import Anchor, Moment
 from remit.stores.codec import recorded_of
 from remit.stores.fact_codec import decode_fact
 from remit.stores.paths import shortest_path
-from remit.stores.postgres.arrays import Integers
 from remit.stores.postgres.clock import ServerClock
-from remit.stores.postgres.connections import Connection
+from remit.stores.postgres.line import Session
 from remit.stores.postgres.listing import list_items
-from remit.stores.postgres.queries import q
+from remit.stores.postgres.queries import Statement, q, statement
 from remit.stores.tables import TABLES, Rows, differences
 
 _BEYOND: Final = "\U0010ffff"
@@ -34,11 +33,11 @@ _FOUND: Final = tuple(
     k for k in FACT_TYPES if k not in (*_APART, "counter", "count", "load", "ledger")
 )
 _NAMES: Final = {
-    "item": q("name_items"), "alias": q("name_aliases"), "triage": q("name_triage"),
-    "lane": q("name_lanes"),
+    "item": statement("name_items"), "alias": statement("name_aliases"),
+    "triage": statement("name_triage"), "lane": statement("name_lanes"),
 }  # fmt: skip
 _SQL: Final = {
-    name: q(name)
+    name: statement(name)
     for name in (
         "wall", "small", "load", "ready", "dependents", "awaited", "waiting", "unmet_of", "children",
         "lanes", "due", "next_expiry", "held", "waking", "next_wake", "followers", "leased_before", "gated_forward", "find_items", "find_aliases",
@@ -59,9 +58,9 @@ class PostgresRead:
     ``row`` is what the statement ``state`` of ``queries.sql`` gave.
     """
 
-    def __init__(self, connection: Connection, row: tuple[Any, ...], clock: ServerClock) -> None:
+    def __init__(self, connection: Session, row: tuple[Any, ...], clock: ServerClock) -> None:
         self._connection = connection
-        self._cursor = connection.cursor(binary=True)
+        self._line = connection.line
         (self._ledger_id, self.epoch, required, self.place, boot_id, boot_us, ledger_us, offset_us,
          seq, at, server_us) = row  # fmt: skip
         self.adoption_required: bool = required
@@ -208,7 +207,7 @@ class PostgresRead:
 
     def at_seq(self, seqs: Iterable[int]) -> dict[int, Recorded]:
         """Single events by seq."""
-        return {r.seq: r for r in self._events("at_seq", (self._ledger_id, Integers(seqs)))}
+        return {r.seq: r for r in self._events("at_seq", (self._ledger_id, list(seqs)))}
 
     def commands(self, ids: Iterable[str]) -> dict[str, list[Recorded]]:
         """Events by the command id that they were written under."""
@@ -244,8 +243,8 @@ class PostgresRead:
 
         return differences(rows, fetch)
 
-    def _run(self, statement: str, parameters: tuple[Any, ...]) -> list[tuple[Any, ...]]:
-        return self._cursor.execute(statement, parameters).fetchall()
+    def _run(self, asked: Statement, parameters: tuple[Any, ...]) -> list[tuple[Any, ...]]:
+        return self._line.rows(asked, parameters)
 
     def _ids(self, name: str, *parameters: Any) -> list[str]:
         return [row[0] for row in self._run(_SQL[name], (self._ledger_id, *parameters))]

@@ -1,14 +1,15 @@
 """The one writer's transaction: events in, rows over what was loaded, and the clock kept.
 
-Events go in by one INSERT with arrays, or by COPY where there are many; either way the database
-looks at the whole batch once. What a trigger refused cannot be looked at within the same transaction, so
+What is written is sent at once and its answers are waited for at the end, or where something is read:
+the server puts events in while the rows behind them are still encoded. The database looks at each
+batch of events as a whole. What a trigger refused cannot be looked at within the same transaction, so
 what was wrong is found out after it was rolled back.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 from psycopg import errors
 
@@ -17,24 +18,23 @@ from remit.ports import Blob, Change, ClockJump, Head
 from remit.stores import misuse
 from remit.stores.clock import jump
 from remit.stores.codec import columns_of
-from remit.stores.postgres.arrays import columns_of_rows
 from remit.stores.postgres.clock import ServerClock
-from remit.stores.postgres.connections import Connection
-from remit.stores.postgres.queries import q
-from remit.stores.postgres.rows import replace_rows, write_changes
+from remit.stores.postgres.line import Session
+from remit.stores.postgres.queries import Statement, statement
+from remit.stores.postgres.rows import Batch, replacing
 from remit.stores.postgres.transaction import PostgresRead
 from remit.stores.tables import Rows
 
-COPY_FROM: Final = 64
-"""From how many events on COPY is faster than one INSERT; measured with tools/measure_postgres."""
+SLICE: Final = 32
+"""Events of one statement: enough that its cost is little to each, few enough that the server starts early."""
 
-_TYPES: Final = ("text", "int8", "text", "int8", "text", "text", "text", "int8", "bytea", "bytea",
-                 "text", "bytea", "text", "text")  # fmt: skip
 _SQL: Final = {
-    name: q(name)
-    for name in ("append", "copy_events", "put_blobs", "erase_blobs", "keep_clock",
-                 "stream_versions")
-}  # fmt: skip
+    name: statement(name)
+    for name in ("append", "put_blobs", "erase_blobs", "keep_clock", "stream_versions")
+}
+
+Check = Callable[[int], None]
+"""Given how many rows a statement met; raises where they are not those that it had to meet."""
 
 
 class PostgresWrite(PostgresRead):
@@ -42,12 +42,13 @@ class PostgresWrite(PostgresRead):
 
     def __init__(
         self,
-        connection: Connection,
+        connection: Session,
         row: tuple[Any, ...],
         clock: ServerClock,
         place: str,
         step: Callable[[str], None],
     ) -> None:
+        self._checks: list[Check] = []  # before anything is asked: a jump of the clock asks at once
         super().__init__(connection, row, clock)
         self._here = place
         self._step = step
@@ -55,7 +56,7 @@ class PostgresWrite(PostgresRead):
         self._dirty = False
         self._jumped = False
         self._importing = False
-        self._versions: dict[str, int] = {}
+        self._appended: list[Recorded] = []
         self.adopted: int | None = None
 
     def import_into(self, url: str) -> None:
@@ -73,17 +74,21 @@ class PostgresWrite(PostgresRead):
         """Keep blobs; one that is there already is left as it is."""
         self._dirty = True
         digests, salts, data = ([getattr(b, n) for b in blobs] for n in ("digest", "salt", "data"))
-        self._connection.execute(_SQL["put_blobs"], (self._ledger_id, digests, salts, data))
+        self._send(_SQL["put_blobs"], (self._ledger_id, digests, salts, data), _any)
 
     def erase_blobs(self, digests: Sequence[str]) -> None:
         """Erase salt and bytes; the next vacuum takes them off the disk."""
         self._dirty = True
         asked = [bytes.fromhex(digest) for digest in digests]
-        self._connection.execute(_SQL["erase_blobs"], (self._ledger_id, asked))
+        self._send(_SQL["erase_blobs"], (self._ledger_id, asked), _any)
 
     def append(self, events: Sequence[Recorded]) -> None:
-        """Append events whose seq continues the head without a gap."""
-        rows = []
+        """Append events whose seq continues the head without a gap.
+
+        They are sent in slices, so that the server puts one in while the next is encoded.
+        """
+        if not events:
+            return
         seq, time = self._head.seq, self._head.time
         for event in events:
             seq += 1
@@ -92,40 +97,29 @@ class PostgresWrite(PostgresRead):
             if event.at < time:
                 raise misuse.backwards(seq, event.at, time)
             time = event.at
-            rows.append(columns_of(self._ledger_id, event))
-        if not rows:
-            return
         self._dirty = True
         self._step("before events")
-        try:
-            self._insert(rows)
-        except (errors.CheckViolation, errors.UniqueViolation) as error:
-            self._explain(events, error)
+        self._appended += events
+        for start in range(0, len(events), SLICE):
+            rows = [columns_of(self._ledger_id, e) for e in events[start : start + SLICE]]
+            self._send(_SQL["append"], tuple(zip(*rows, strict=True)), _any)
         self._head = Head(seq, time)
         for event in events:
-            self._versions[event.stream] = event.version
             self._note(event)
-
-    def _insert(self, rows: list[Any]) -> None:
-        if len(rows) < COPY_FROM:
-            self._connection.execute(_SQL["append"], columns_of_rows(rows))
-            return
-        cursor = self._connection.cursor()
-        with cursor.copy(_SQL["copy_events"]) as copy:
-            copy.set_types(_TYPES)
-            for row in rows:
-                copy.write_row(row)
 
     def write(self, changes: Sequence[Change]) -> None:
         """Write rows, compare-and-set on what was loaded."""
         self._dirty = True
-        write_changes(self._connection, self._ledger_id, changes)
+        batch = Batch(changes)
+        for asked, parameters, check in batch.statements(self._ledger_id, self._run):
+            self._send(asked, parameters, check)
         self._step("after rows")
 
     def replace_rows(self, rows: Rows) -> None:
         """Put freshly folded rows in the place of all that are there."""
         self._dirty = True
-        replace_rows(self._connection, self._ledger_id, rows)
+        for asked, parameters in replacing(self._ledger_id, rows):
+            self._run(asked, parameters)
 
     def finish(self) -> bool:
         """Keep the clock with what was written; False where nothing was."""
@@ -138,16 +132,37 @@ class PostgresWrite(PostgresRead):
         adopted = self.adopted is not None and not self._importing
         required = self._importing or (self.adoption_required and not adopted)
         place = self._here if adopted else self.place
-        cursor = self._connection.execute(
+        self._send(
             _SQL["keep_clock"],
             (
                 moment.boot_id, moment.boot_us, ledger_us, offset_us, epoch, required, place,
                 self._ledger_id, anchor.ledger_us, self.epoch,
             ),
+            _clock_met,
         )  # fmt: skip
-        if cursor.rowcount != 1:
-            raise misuse.mismatch(("store", "state"), "another clock", "the one that was read")
+        self._settle()
         return True
+
+    def _run(self, asked: Statement, parameters: tuple[Any, ...]) -> list[tuple[Any, ...]]:
+        """What is read sees what was written, and that it was written as it should be."""
+        self._settle()
+        return super()._run(asked, parameters)
+
+    def _send(self, asked: Statement, parameters: Sequence[Any], check: Check) -> None:
+        self._line.send(asked, parameters)
+        self._checks.append(check)
+
+    def _settle(self) -> None:
+        """Wait for all answers, and look at what each statement met."""
+        if not self._checks:
+            return
+        checks, self._checks = self._checks, []
+        try:
+            counts = self._line.settle()
+        except (errors.CheckViolation, errors.UniqueViolation) as error:
+            self._explain(error)
+        for check, count in zip(checks, counts, strict=True):
+            check(count)
 
     def _note(self, event: Recorded) -> None:
         if type(event.event).__name__ == "ClockJumped":
@@ -158,16 +173,24 @@ class PostgresWrite(PostgresRead):
                 raise misuse.epoch_too_low(self._ledger_id, epoch, self._epoch_known)
             self.adopted = self._epoch_known = epoch
 
-    def _explain(self, events: Sequence[Recorded], error: errors.IntegrityError) -> None:
+    def _explain(self, error: errors.IntegrityError) -> NoReturn:
         """Name the event whose stream version does not fit, or pass the error on."""
-        self._connection.execute("ROLLBACK", prepare=False)
-        streams = list(dict.fromkeys(event.stream for event in events))
-        rows = self._run(_SQL["stream_versions"], (self._ledger_id, streams))
-        versions = {**dict(rows), **self._versions}
-        for event in events:
+        self._line.simple(b"ROLLBACK")
+        streams = list(dict.fromkeys(event.stream for event in self._appended))
+        versions = dict(self._run(_SQL["stream_versions"], (self._ledger_id, streams)))
+        for event in self._appended:
             versions[event.stream] += 1
             if event.version != versions[event.stream]:
                 raise misuse.stream_gap(
                     event.stream, event.version, versions[event.stream]
                 ) from error
         raise error
+
+
+def _any(_: int) -> None:
+    """However many it met."""
+
+
+def _clock_met(count: int) -> None:
+    if count != 1:
+        raise misuse.mismatch(("store", "state"), "another clock", "the one that was read")

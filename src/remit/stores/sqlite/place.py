@@ -86,6 +86,26 @@ def flush(path: Path) -> None:
         os.close(descriptor)
 
 
+def sync_log(path: Path) -> None:
+    """Make durable what a log already holds (INV-22), before anything of it is answered.
+
+    Whoever wrote it may have been killed between writing and syncing. SQLite takes such a commit for
+    done, and so would whoever asks again under its command id, while a power cut could still undo it.
+    """
+    log = Path(f"{path}-wal")
+    try:
+        flush(log)
+        flush(log.parent)
+    except FileNotFoundError:
+        return  # the usual case: nobody left one
+    except OSError as error:
+        raise StoreUnavailable(
+            f"cannot write {path}: its log cannot be synced ({error.strerror})",
+            "see that the file and its folder can be read and written",
+            {"path": str(path)},
+        ) from error
+
+
 def demand_free(path: Path, operation: str) -> None:
     """Refuse a name that is taken, or beside which an older database left its journal.
 

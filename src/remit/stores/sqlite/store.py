@@ -174,6 +174,7 @@ class SqliteStore:
     def _begin(self) -> apsw.Connection:
         try:
             if self._connection is None:
+                place.sync_log(self.path)
                 self._connection = connect(self.path)
                 self._connection.set_wal_hook(self._committed)
             if self._connection.in_transaction:  # an interrupt came before the write could begin

@@ -261,16 +261,29 @@ def demo(
     return Answer({}, None, int(status), printed=True)
 
 
-@stands(app, "bench", OPERATE, "remit bench --quick", "remit bench --out bench.json")
+@stands(
+    app,
+    "bench",
+    OPERATE,
+    "remit bench --quick",
+    "remit bench --store postgresql --out bench.json --plot bench.svg",
+)
 def bench(
     session: Session,
     quick: Annotated[bool, typer.Option("--quick", help="Fewer and shorter rounds.")] = False,
     out: Annotated[
         Path | None, typer.Option("--out", metavar="FILE", help="Keep the figures as JSON.")
     ] = None,
+    plot: Annotated[
+        Path | None, typer.Option("--plot", metavar="FILE", help="Draw the figures as SVG.")
+    ] = None,
+    store: Annotated[
+        str,
+        typer.Option("--store", metavar="NAME", help="Only sqlite, or only postgresql."),
+    ] = "",
 ) -> Answer:
     """Measure this machine: durable throughput, beside what else is installed."""
     from remit.bench.main import run
 
-    status = run(quick=quick, as_json=session.options.json, out=out)
+    status = run(quick=quick, as_json=session.options.json, out=out, plot=plot, store=store)
     return Answer({}, None, int(status), printed=True)
