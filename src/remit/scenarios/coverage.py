@@ -114,7 +114,11 @@ def _figure(name: str, result: Result, wanted: Callable[[int], bool], reason: st
 
 
 def _reason(reason: str) -> Callable[[Events], bool]:
-    return lambda events: any(e.reason == reason for e in _of(events, AdmissionDecided))
+    """A verdict with this reason, or a retry decision that holds work for it."""
+    return lambda events: (
+        any(e.reason == reason for e in _of(events, AdmissionDecided))
+        or any(e.hold_reason == reason for e in _of(events, RetryDecided))
+    )
 
 
 def _row(number: int) -> Callable[[Events], bool]:

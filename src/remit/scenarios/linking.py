@@ -7,6 +7,7 @@ is a fault at its line, so that a scenario never fails half way for a typing err
 from __future__ import annotations
 
 from collections.abc import Mapping
+from difflib import get_close_matches
 from typing import Any, Final
 
 from remit.core.ids import is_actor_name
@@ -43,7 +44,9 @@ class _Linker:
             if label not in coverage.LABELS:
                 mark = self.at.value["covers"] if isinstance(self.at.value, dict) else self.at
                 self.faults.add(
-                    mark, "$.covers", f"{shown(label)!r} is no label: {_some(coverage.LABELS)}"
+                    mark,
+                    "$.covers",
+                    f"{shown(label)!r} is no label: {_some(coverage.LABELS, label)}",
                 )
         later = {d.label for d in self.scenario.documents if d.later}
         for branch, steps in self.paths.items():
@@ -125,7 +128,7 @@ class _Linker:
         known = probes.PROBES.get(probe.ask)
         if known is None:
             if probe.ask:
-                said = f"{shown(probe.ask)!r} is no probe: {_some(probes.PROBES)}"
+                said = f"{shown(probe.ask)!r} is no probe: {_some(probes.PROBES, probe.ask)}"
                 self.note(line.line, where, said)
             return
         if probe.of and probe.of not in self.scenario.works:
@@ -133,7 +136,7 @@ class _Linker:
         if not probe.of and len(self.scenario.works) != 1:
             self.note(line.line, where, "of is missing: there are several works")
         if known.named is not None and probe.name not in known.named:
-            wanted = _some(known.named) if known.named else "a name"
+            wanted = _some(known.named, probe.name) if known.named else "a name"
             if known.named or not probe.name:
                 self.note(line.line, where, f"name is {shown(probe.name)!r}, expected {wanted}")
         branch = probe.branch or line.branch
@@ -145,6 +148,15 @@ class _Linker:
                 break
 
 
-def _some(names: Any) -> str:
-    found = list(names)
-    return "one of " + ", ".join(str(n) for n in found[:40]) if found else "there is none"
+FEW: Final = 12
+"""So many names are listed; of more, the nearest one is."""
+
+
+def _some(names: Any, near: str = "") -> str:
+    found = [str(name) for name in names if name]
+    if not found:
+        return "there is none"
+    if len(found) <= FEW:
+        return "one of " + ", ".join(found)
+    close = get_close_matches(near, found, 1)
+    return f"did you mean {close[0]}?" if close else f"one of {len(found)} in the reference"

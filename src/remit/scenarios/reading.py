@@ -194,12 +194,10 @@ class _Reader:
         if isinstance(at.value, list):
             if not at.value:
                 self.faults.add(at, path, "found no step")
-            for i, step in enumerate(found[:-1]):
-                if step.verb == "fork":
-                    mark = Marked(None, step.line, step.column)
-                    self.faults.add(
-                        mark, f"{path}[{i}].fork", "a fork must be the last step of its list"
-                    )
+            for i, child in enumerate(at.value[:-1]):
+                if isinstance(child.value, dict) and "fork" in child.value:
+                    said = "a fork must be the last step of its list"
+                    self.faults.add(child, f"{path}[{i}].fork", said)
         return tuple(found)
 
     def step(self, at: Marked, path: str) -> Step | None:

@@ -38,7 +38,8 @@ ENVELOPE: Final = (
 LONGEST: Final = 1_000
 """Most characters of one value in Markdown."""
 
-_MARKUP: Final = re.compile(r"""([\\`*_{}\[\]<>()#+\-.!|~&:@="'$^])""")
+_MARKUP: Final = re.compile(r"([\\`*_{}\[\]<>()#!|~&@]|:(?=//)|(?<=www)\.)", re.IGNORECASE)
+"""What may be markup within a line; values never begin one."""
 
 
 def pairs(sheet: Data) -> Iterator[tuple[str, Any]]:

@@ -49,7 +49,7 @@ def told(story: Story) -> dict[str, Any]:
         "id": item.id,
         "status": item.status.value,
         "question": _question(story),
-        "verdict": decided.verdict if decided else "NOT_DECIDED",
+        "verdict": "HOLD" if hold else decided.verdict if decided else "NOT_DECIDED",
         "reason": (hold.reason if hold else decided.reason if decided else "") or "",
         "gate": None,
         "trigger": (hold.trigger if hold else decided.trigger if decided else "") or None,

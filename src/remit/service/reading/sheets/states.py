@@ -10,7 +10,13 @@ from __future__ import annotations
 from typing import Any, Final
 
 from remit.core.checks import Result
-from remit.core.effect_events import EffectShipped, EffectVerified
+from remit.core.effect_events import (
+    EffectAnswered,
+    EffectIntended,
+    EffectShipped,
+    EffectUncertain,
+    EffectVerified,
+)
 from remit.core.effect_facts import EffectState
 from remit.core.evidence import Verdict
 from remit.core.status import Status
@@ -92,13 +98,13 @@ def _completed(story: Story) -> State:
         return BLOCKED, f"{shipped.event.observation}, not verified", shipped.evidence
     seen, state = story.observed, story.state
     if seen is not None:
-        known = state in (EffectState.ABSENT, EffectState.CONTRADICTED)
+        settled = state in (EffectState.ABSENT, EffectState.CONTRADICTED)
         found = f"{seen.event.observation} {state}"
-        return (FAIL if known else BLOCKED), found, seen.evidence
+        return (FAIL if settled else BLOCKED), found, seen.evidence
     if state is EffectState.NOT_STARTED:
         return NOT_TESTED, "no effect observed", ""
-    intended = story.intended
-    return BLOCKED, f"{state}, not observed", intended.evidence if intended else ""
+    known = story.last(EffectIntended, EffectUncertain, EffectAnswered)
+    return BLOCKED, f"{state}, not observed", known.evidence if known else ""
 
 
 # Sections.
