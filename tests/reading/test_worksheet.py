@@ -249,9 +249,9 @@ HOSTILE = "<b>\\x1b[2J|[x](http://e)` **#"
 
 
 def test_hostile_text_is_shown_and_never_obeyed() -> None:
-    steps = f"""
+    steps = """
         steps:
-          - observe: {{class: EXPORT, observed_at: now, start_delay: 0, duration: 1s}}
+          - observe: {class: EXPORT, observed_at: now, start_delay: 0, duration: 1s}
           - at: T1
             submit: WORK-1
     """
