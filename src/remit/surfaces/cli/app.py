@@ -22,6 +22,7 @@ from remit.surfaces.cli import (
     planning,
     proving,
     starting,
+    submitting,
     working,
 )
 from remit.surfaces.cli.answers import stop
@@ -32,6 +33,7 @@ COMMANDS: Final = (
     starting,
     planning,
     working,
+    submitting,
     deciding,
     looking,
     moving,
