@@ -70,7 +70,7 @@ def fill(path: Path, count: int) -> tuple[Timed, int]:
 
 def observe_all(path: Path, count: int) -> None:
     store, deadline = fill(path, count)
-    engine = Engine(store)  # type: ignore[arg-type]  # it does all that a store does
+    engine = Engine(store)
     with store.read() as tx:
         now, head = tx.now(), tx.head().seq
     workers, duration = 3, MINUTE // 2
