@@ -56,7 +56,7 @@ def fill(path: Path, count: int) -> tuple[Timed, int]:
     """A ledger with so many holds, of works that live for an hour and want six minutes at the end."""
     store = create_store(path, "scale")
     engine = Engine(store)
-    policy = changed(POLICY, recheck_horizon=count)
+    policy = changed(POLICY, recheck_horizon=count, freshness_limit_ms=60 * MINUTE)
     run(engine, c.CreateLedger("scale", HUMAN))
     run(engine, c.RegisterValidation(RULES), c.RegisterPolicy(policy))
     with store.read() as tx:
