@@ -102,11 +102,6 @@ class ModelTx:
         items = [i for i in items if after is None or (i.rank, i.number) > after]
         return [i.id for i in sorted(items, key=lambda i: (i.rank, i.number))][:limit]
 
-    def waking(self, now: int, limit: int) -> list[str]:
-        """Held items whose time trigger has come."""
-        held = [i for i in self._items() if i.hold is not None and 0 < i.hold.at <= now]
-        return [i.id for i in sorted(held, key=lambda i: (i.hold.at, i.number))][:limit]  # type: ignore[union-attr]  # held
-
     def dependents(self, via: str, limit: int) -> list[Edge]:
         """Edges of unfinished items that are judged by this one."""
         return [
