@@ -7,7 +7,10 @@ import dataclasses
 import pytest
 from tests.contract.builders import begin, edge, item, put, triage
 from tests.contract.conftest import Ledger as Opened
+from tests.core.effects import POLICY, RULES, capacity, envelope
 
+from remit.core.change import changed
+from remit.core.effect_facts import Effect, EffectState, Fault, Intent, Message
 from remit.core.facts import (
     Actor,
     ActorKind,
@@ -39,7 +42,22 @@ FACTS: dict[Key, Fact] = {
     ("count", "ready"): 1,
     ("load", "actor/bob"): 2,
     ("alias", "bd-1"): "W-1",
-}
+    ("intent", "W-1"): Intent(
+        "W-1", "RECEIPT-1", "ab", "", envelope(1, deadline=7, depends_on=("W-9",)), 3, 4, True,
+        "V", "P", "D", "HOLD", "NOT_BEFORE", 5, "CAP-1", 0, 0, "",
+        (Fault("$.deadline", "MISSING", "", "a time"),),
+    ),
+    ("message", "MESSAGE-1"): Message("MESSAGE-1", "RECEIPT-1", "ab", "W-1"),
+    ("effect", "PACKAGE-1"): Effect(
+        "PACKAGE-1", 1, "W-1", "EXPORT", "A", "D", "PURE", EffectState.UNCERTAIN, "k", "", "", 0, 0,
+        0, 0, 0, "", 0, None, 9, None, 0, 0, "", 0, 0, "",
+    ),
+    ("capacity", "CAP-1"): capacity(id="CAP-1", version=1),
+    ("validation", "VALIDATION-3"): changed(RULES, version=1),
+    ("policy", "POLICY-8"): changed(POLICY, version=1),
+    ("current", "policy/*"): "POLICY-8",
+    ("debit", "CAP-1"): 3,
+}  # fmt: skip
 
 
 def test_every_kind_comes_back_as_it_was(ledger: Opened) -> None:
@@ -152,6 +170,8 @@ def _changed(fact: Fact) -> Fact:
         return "W-2"
     if isinstance(fact, Lane):
         return dataclasses.replace(fact, passed=5, ready=0)
+    if isinstance(fact, Message | Intent):
+        return dataclasses.replace(fact, item="W-3")
     if isinstance(fact, Triage):
         return dataclasses.replace(fact, open=False, resolution="done")
     return dataclasses.replace(fact, version=2)  # type: ignore[arg-type]  # all that are put here have one

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import pytest
 from tests.contract.builders import T0, blob, edge, item, put, triage
@@ -235,7 +236,7 @@ def test_holds_by_time(store: Store) -> None:
 
 
 def test_items_that_follow_another(store: Store) -> None:
-    coalesced = {"outcome": Outcome.COALESCED, "successor": "W-1"}
+    coalesced: dict[str, Any] = {"outcome": Outcome.COALESCED, "successor": "W-1"}
     put(
         store,
         [

@@ -62,7 +62,7 @@ def stale_is_taken_as_fresh(patch: Patch) -> None:
 @mutant("oracle")
 def an_age_equal_to_the_limit_is_stale(patch: Patch) -> None:
     def is_fresh(seen: Any, policy: Any, now: int) -> bool:
-        return now - seen.observed_at < policy.freshness_limit_ms * 1_000
+        return bool(now - seen.observed_at < policy.freshness_limit_ms * 1_000)
 
     patch.setattr(capacity, "is_fresh", is_fresh)
 

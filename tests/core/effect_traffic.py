@@ -34,7 +34,7 @@ class EffectTraffic(Traffic):
                 ("deadline",),
             )
         )
-        world = Effects(rows=rows, storage_limit=rnd.choice((0, 0, 6)), recheck_horizon=1_000)
+        world = Effects(rows=rows, storage_limit=rnd.choice((0, 0, 6)), attempts=SMALL.attempts)
         world.policy(**{n: getattr(SMALL, n) for n in ("ttl_ms", "longest_lease_ms", "attempts")})
         self.world = self.effects = world
         self.watch = Watch(world)

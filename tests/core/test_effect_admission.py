@@ -222,7 +222,7 @@ def test_rechecks_write_a_verdict_only_where_something_changed(world: Effects) -
     world.observe(start_delay_ms=None)
     assert len(world.verdicts(item)) == before
     batch = [r.event for r in world.events() if isinstance(r.event, HoldsRechecked)]
-    assert [(b.looked_at, b.changed, b.finished) for b in batch] == [(1, 1, True), (1, 0, True)]  # type: ignore[attr-defined]  # of this type
+    assert [(b.looked_at, b.changed, b.finished) for b in batch] == [(1, 1, True), (1, 0, True)]
 
 
 def test_an_observation_of_another_class_frees_nothing(world: Effects) -> None:
@@ -254,8 +254,8 @@ def test_batches_carry_on_where_the_one_before_ended(
         world.submit(n)
     world.observe()
     batches = [r.event for r in world.events() if isinstance(r.event, HoldsRechecked)]
-    assert [b.looked_at for b in batches] == [3, 3, 3, 1]  # type: ignore[attr-defined]  # of this type
-    assert [b.finished for b in batches] == [False, False, False, True]  # type: ignore[attr-defined]  # of this type
+    assert [b.looked_at for b in batches] == [3, 3, 3, 1]
+    assert [b.finished for b in batches] == [False, False, False, True]
     assert {world.status(f"W-{n}") for n in range(1, 11)} == {"ready"}
     assert world.fact("ledger", "ledger").rechecks == ()  # type: ignore[union-attr]  # always there
 

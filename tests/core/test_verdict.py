@@ -159,7 +159,9 @@ def test_the_first_row_that_matches_decides(first: int, second: int) -> None:
     (row, one, expected), (other_row, other, _) = ROWS[first], ROWS[second]
     if row >= other_row:
         return
-    both = {k: {**other.get(k, {}), **one.get(k, {})} for k in ("parts", "at", "policy")}
+    both: dict[str, Any] = {
+        k: {**other.get(k, {}), **one.get(k, {})} for k in ("parts", "at", "policy")
+    }
     if "rows" in one.get("policy", {}) or "rows" in other.get("policy", {}):
         both["policy"]["rows"] = ("capacity", "deadline", "destination")
     found = look(**both)

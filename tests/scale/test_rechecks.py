@@ -56,7 +56,7 @@ def fill(path: Path, count: int) -> tuple[Timed, int]:
     """A ledger with so many holds, of works that live for an hour and want six minutes at the end."""
     store = create_store(path, "scale")
     engine = Engine(store)
-    policy = changed(POLICY, recheck_horizon=count)
+    policy = changed(POLICY, recheck_horizon=count, freshness_limit_ms=60 * MINUTE)
     run(engine, c.CreateLedger("scale", HUMAN))
     run(engine, c.RegisterValidation(RULES), c.RegisterPolicy(policy))
     with store.read() as tx:
@@ -70,7 +70,7 @@ def fill(path: Path, count: int) -> tuple[Timed, int]:
 
 def observe_all(path: Path, count: int) -> None:
     store, deadline = fill(path, count)
-    engine = Engine(store)  # type: ignore[arg-type]  # it does all that a store does
+    engine = Engine(store)
     with store.read() as tx:
         now, head = tx.now(), tx.head().seq
     workers, duration = 3, MINUTE // 2

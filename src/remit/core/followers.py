@@ -8,7 +8,7 @@ successors from then on, so this comes before anybody is told that the survivor 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Final
 
 from remit.core.effect_events import FollowerReleased, IntentReceived
@@ -16,7 +16,7 @@ from remit.core.effect_facts import Effect, EffectState, Intent
 from remit.core.facts import Item
 from remit.core.intents import ADMISSION, intent_of, validate, want
 from remit.core.status import Kind, Outcome, Status
-from remit.core.view import Draft
+from remit.core.view import Draft, Missing
 
 FOLLOWERS: Final = 50
 """Most followers that go on in the transaction in which the survivor closes."""
@@ -39,10 +39,9 @@ def followers_of(draft: Draft, survivor: Item) -> list[str]:
     The one whose message it carries on is not among them: it has gone on here.
     """
     before = intent_of(draft, survivor).follows
-    key, view = ("item", survivor.id), draft.view
-    there_before = key in view.facts and view.original.get(key, survivor) is not None
-    names = dict.fromkeys(draft.query("followers?", survivor.id) if there_before else ())
-    names.update(view.followers.get(survivor.id, {}))
+    asked = draft.query("followers?", survivor.id) if _there_before(draft, survivor.id) else ()
+    names = dict.fromkeys(asked)
+    names.update(draft.view.followers.get(survivor.id, {}))
     for kind, name in draft.delta:
         if kind == "item":
             names[name] = None
@@ -57,6 +56,26 @@ def followers_of(draft: Draft, survivor: Item) -> list[str]:
         and f.id != before
     ]
     return [f.id for f in sorted(following, key=lambda f: f.number)]
+
+
+def _there_before(draft: Draft, name: str) -> bool:
+    """Whether an item is older than this transaction, so that the store may know who follows it."""
+    key, view = ("item", name), draft.view
+    return key in view.facts and view.original.get(key, name) is not None
+
+
+def ask_all(draft: Draft, names: Iterable[str]) -> None:
+    """Ask who follows all that have ended without their effect at once, instead of one a round."""
+    queries = draft.view.queries
+    lacking = []
+    for name in dict.fromkeys(names):
+        item = draft.item(name)
+        if item is None or ("followers?", name) in queries or not _there_before(draft, name):
+            continue
+        if ended_without(draft, item):
+            lacking.append(("followers?", name))
+    if lacking:
+        raise Missing(*lacking)
 
 
 def release(

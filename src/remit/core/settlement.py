@@ -25,7 +25,7 @@ from remit.core.effect_facts import Intent
 from remit.core.effects import awaits_retry, most_attempts
 from remit.core.events import SettlementDeferred
 from remit.core.facts import Dependency, DependencyKind, EdgeState, Item, Key
-from remit.core.followers import ended_without, release
+from remit.core.followers import ask_all, ended_without, release
 from remit.core.ids import is_item_id
 from remit.core.item_events import DependencyAdded, DependencyRemoved, DependencySettled
 from remit.core.registration import attach_rule
@@ -165,8 +165,7 @@ def load_all(draft: Draft, names: dict[str, None]) -> None:
 
 def tell(draft: Draft, name: str, via: str) -> None:
     """Bring one dependent's edges on ``via`` up to date and let admission look at it."""
-    item = draft.item(name)
-    if item is None or item.terminal:
+    if (item := draft.item(name)) is None or item.terminal:
         return
     for edge in item.dependencies:
         if edge.via != via or edge not in _edges(draft, name):
@@ -312,9 +311,11 @@ def settle(draft: Draft) -> None:
         if before == after and not midway:
             continue
         told[name] = after
-        if item is not None and ended_without(draft, item) and go_on(draft, item, queue):
-            deferred.append(name)
-            continue
+        if item is not None and ended_without(draft, item):
+            ask_all(draft, (name, *queue))
+            if go_on(draft, item, queue):
+                deferred.append(name)
+                continue
         _ask_all(draft, name, queue)
         dependents = _dependents(draft, name)
         if dependents is None or len(draft.events) > BUDGET:
@@ -342,8 +343,7 @@ def go_on(draft: Draft, survivor: Item, queue: list[str]) -> bool:
 
 def _depend(draft: Draft, name: str, intent: Intent) -> None:
     """The edges that a message names, for a new item that nothing waits for yet."""
-    kind = DependencyKind.BLOCKS
-    kept: set[str] = set()
+    kind, kept = DependencyKind.BLOCKS, set[str]()
     for named in intent.envelope.depends_on:
         target, state, via = judge(draft, kind, named if is_item_id(named) else unresolved(named))
         if target not in kept:

@@ -87,7 +87,7 @@ def _wake(asked: Asked, trigger: str, row: int) -> int:
     return min(times, default=0)
 
 
-# Row 0.
+# Row 0: nothing is admitted while its own effect may have come about, or has (INV-14).
 
 
 def _prior(asked: Asked) -> None:

@@ -101,6 +101,14 @@ def texts(value: Marked) -> tuple[str, ...]:
     raise ValueError("a list of texts")
 
 
+def mapping(value: Marked) -> dict[str, Any]:
+    """A mapping, as it stands."""
+    if isinstance(value.value, dict):
+        found: dict[str, Any] = value.plain()
+        return found
+    raise ValueError("a mapping")
+
+
 def one_of(*allowed: str) -> Take:
     """One of these words."""
 

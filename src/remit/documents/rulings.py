@@ -21,6 +21,7 @@ from remit.documents.fields import (
     Field,
     duration_ms,
     flag,
+    mapping,
     number,
     some_of,
     taken,
@@ -63,10 +64,7 @@ POLICY: Final = {
     "retry_owner": Field(text, absent=""),
 }
 
-DESTINATION: Final = {
-    "destination": Field(text, "label", required=True),
-    "name": Field(text, required=True, absent=""),
-    "record": Field(text, absent=""),
+ENFORCES: Final = {
     "idempotency_key": Field(flag, absent=False),
     "key_retention": Field(duration_ms, "key_retention_ms"),
     "fence": Field(flag, absent=False),
@@ -79,6 +77,15 @@ DESTINATION: Final = {
     "compensation": Field(text, absent=""),
 }
 
+DESTINATION: Final = {
+    "destination": Field(text, "label", required=True),
+    "name": Field(text, required=True, absent=""),
+    "record": Field(text, absent=""),
+    "kind": Field(text, absent=""),
+    "settings": Field(mapping, absent=None),
+    "enforces": Field(mapping, absent=None),
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Ruling:
@@ -88,11 +95,20 @@ class Ruling:
     label: str
     digest: str
     command: Command
+    at: Marked
+    reach: Mapping[str, Any] | None = None
+    """How a destination is reached, as its adapter reads it; None where the document says nothing."""
 
     def with_text(self, text: str) -> Command:
         """The command with the text that was read, which the ledger keeps as it was written."""
-        [name] = self.command.__dataclass_fields__
-        return type(self.command)(changed(getattr(self.command, name), document=text))
+        match self.command:
+            case RegisterValidation(rules):
+                return RegisterValidation(changed(rules, document=text))
+            case RegisterPolicy(policy):
+                return RegisterPolicy(changed(policy, document=text))
+            case RegisterDestination(destination):
+                return RegisterDestination(changed(destination, document=text))
+        raise AssertionError(f"{self.kind} is no kind of document")
 
 
 def _validation(parts: dict[str, Any], digest: str, document: str) -> Command:
@@ -108,8 +124,9 @@ def _policy(parts: dict[str, Any], digest: str, document: str) -> Command:
 
 
 def _destination(parts: dict[str, Any], digest: str, document: str) -> Command:
+    kept = {name: parts[name] for name in ("label", "name", "record")}
     return RegisterDestination(
-        Destination(version=0, digest=digest, document=document, seq=0, **parts)
+        Destination(version=0, digest=digest, document=document, seq=0, **kept, **parts["enforces"])
     )
 
 
@@ -121,9 +138,6 @@ KINDS: Final[dict[str, tuple[Mapping[str, Field], _Make]]] = {
     "policy": (POLICY, _policy),
 }
 """Kinds in the order in which they are registered; a policy also names its validation."""
-
-SETTINGS: Final = ("adapter", "settings")
-"""Parts of a destination that say how it is reached; they are no part of its revision."""
 
 
 def rulings(data: bytes) -> tuple[list[Ruling], list[Problem]]:
@@ -154,15 +168,21 @@ def kind_of(at: Marked) -> str:
 def ruling(kind: str, at: Marked, faults: Faults) -> Ruling:
     """One document of a known kind; a scenario holds them inside its own."""
     fields, make = KINDS[kind]
-    own = at
+    said = taken(at, fields, faults)
+    reach = None
     if kind == "destination":
-        parts = {name: v for name, v in at.value.items() if name not in SETTINGS}
-        own = Marked(parts, at.line, at.column)
-    said = taken(own, fields, faults)
+        enforces = at.value.get("enforces", Marked({}, at.line, at.column))
+        said["enforces"] = taken(enforces, ENFORCES, faults, "$.enforces")
+        if said["kind"]:
+            wanted = {name: v for name, v in said["enforces"].items() if v not in (None, "", 0)}
+            reach = {
+                "name": said["name"], "kind": said["kind"], "record": said["record"],
+                "settings": said["settings"] or {}, "enforces": wanted,
+            }  # fmt: skip
     content = {name: list(v) if isinstance(v, tuple) else v for name, v in said.items()}
     digest = digest_of(content)
-    label = said["label"] or ""
-    return Ruling(kind, label, digest, make({**said, "label": label}, digest, ""))
+    said["label"] = said["label"] or ""
+    return Ruling(kind, said["label"], digest, make(said, digest, ""), at, reach)
 
 
 def _twice(found: list[Ruling], documents: list[Marked], faults: Faults) -> None:

@@ -142,8 +142,8 @@ MUTANTS: Final = (
             (f"{_CHOOSING}:used_up", ">= most_attempts", "> most_attempts"),
             (
                 "remit.core.settlement:review",
-                ">= draft.policy.attempts",
-                "> draft.policy.attempts",
+                ">= most_attempts",
+                "> most_attempts",
             ),
         ),
     ),

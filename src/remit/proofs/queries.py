@@ -15,7 +15,7 @@ from remit.core import settlement
 from remit.core.events import Recorded
 from remit.core.facts import LEDGER, DependencyKind, Fact, Item, Key, Lane
 from remit.core.lanes import in_turn
-from remit.core.status import Status
+from remit.core.status import Outcome, Status
 from remit.core.view import UNCOUNTED
 from remit.ports import Blob, Change, ClockJump, Edge, Head
 from remit.service.loading import Window
@@ -102,11 +102,6 @@ class ModelTx:
         items = [i for i in items if after is None or (i.rank, i.number) > after]
         return [i.id for i in sorted(items, key=lambda i: (i.rank, i.number))][:limit]
 
-    def waking(self, now: int, limit: int) -> list[str]:
-        """Held items whose time trigger has come."""
-        held = [i for i in self._items() if i.hold is not None and 0 < i.hold.at <= now]
-        return [i.id for i in sorted(held, key=lambda i: (i.hold.at, i.number))][:limit]  # type: ignore[union-attr]  # held
-
     def dependents(self, via: str, limit: int) -> list[Edge]:
         """Edges of unfinished items that are judged by this one."""
         return [
@@ -147,6 +142,30 @@ class ModelTx:
         """When the first of all leases runs out."""
         ends = [i.lease.expires_at for i in self._items() if i.lease is not None]
         return min(ends, default=None)
+
+    def held(self, trigger: str, after: tuple[int, int] | None, limit: int) -> list[str]:
+        """Held items that wait for a trigger, by their place in line."""
+        found = [(i.hold.rank, i.number, i.id) for i in self._items() if i.hold is not None
+                 and i.hold.trigger == trigger]  # fmt: skip
+        return [n for *at, n in sorted(found) if after is None or tuple(at) > after][:limit]
+
+    def waking(self, now: int, limit: int) -> list[str]:
+        """Held items whose time has come."""
+        found = [(i.hold.at, i.number, i.id) for i in self._items() if i.hold is not None]
+        return [name for at, _, name in sorted(found) if 0 < at <= now][:limit]
+
+    def next_wake(self) -> int | None:
+        """When the first time trigger comes."""
+        times = [i.hold.at for i in self._items() if i.hold is not None and i.hold.at]
+        return min(times, default=None)
+
+    def followers(self, survivor: str, limit: int) -> list[str]:
+        """Items that were coalesced onto one."""
+        return [
+            i.id
+            for i in self._items()
+            if i.outcome is Outcome.COALESCED and i.successor == survivor
+        ][:limit]
 
     def leased_before(self, fence: int, limit: int) -> list[str]:
         """Leased items whose fence is below this one."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterator
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from operator import attrgetter
 from typing import Any, Final
 
@@ -104,7 +104,7 @@ class Prepared:
         if not holder.document:
             return command  # type: ignore[no-any-return]  # the command that came in
         kept = changed(holder, document=self._keep(holder.document.encode()))
-        return changed(command, **{name: kept}) if name else kept  # type: ignore[no-any-return]  # same type
+        return replace(command, **{name: kept}) if name else kept  # type: ignore[no-any-return]  # same type
 
     def _keep(self, data: bytes) -> str:
         ref, blob = blob_of(data)

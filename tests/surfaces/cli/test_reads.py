@@ -128,7 +128,8 @@ def test_a_cold_read_loads_only_what_it_may(filled: Cli) -> None:
 
 
 OURS = {
-    "remit", "remit.core", "remit.core.facts", "remit.core.ids", "remit.core.lanes",
+    "remit", "remit.core", "remit.core.effect_facts", "remit.core.facts", "remit.core.ledger_facts",
+    "remit.core.limit_facts", "remit.core.ids", "remit.core.lanes",
     "remit.core.plan_facts", "remit.core.refusals", "remit.core.status", "remit.ports",
     "remit.ports.failures", "remit.ports.store", "remit.service",
     "remit.service.reading", "remit.service.reading.items", "remit.service.reading.rendering",
@@ -137,6 +138,7 @@ OURS = {
     "remit.stores.sqlite.failures", "remit.stores.sqlite.listing", "remit.stores.sqlite.lock",
     "remit.stores.sqlite.place", "remit.stores.sqlite.queries", "remit.stores.sqlite.rebuild",
     "remit.stores.sqlite.rows", "remit.stores.sqlite.store", "remit.stores.sqlite.transaction",
+    "remit.stores.sqlite.writing",
     "remit.surfaces", "remit.surfaces.cli", "remit.surfaces.cli.answers",
     "remit.surfaces.cli.finding", "remit.surfaces.cli.main", "remit.surfaces.cli.quick",
     "remit.surfaces.cli.reads", "remit.surfaces.cli.session", "remit.surfaces.cli.visible",

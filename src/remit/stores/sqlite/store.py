@@ -32,7 +32,8 @@ from remit.stores.sqlite.failures import failure, named, unknown
 from remit.stores.sqlite.lock import WAIT_MS, WriterLock
 from remit.stores.sqlite.queries import q
 from remit.stores.sqlite.rebuild import expected
-from remit.stores.sqlite.transaction import SqliteRead, SqliteWrite
+from remit.stores.sqlite.transaction import SqliteRead
+from remit.stores.sqlite.writing import SqliteWrite
 
 CHECKPOINT_PAGES: Final = 1000
 """The log is checkpointed once it is this long, after a commit and behind the lock."""

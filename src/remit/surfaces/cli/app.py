@@ -23,6 +23,7 @@ from remit.surfaces.cli import (
     proving,
     scenarios,
     starting,
+    submitting,
     working,
 )
 from remit.surfaces.cli.answers import stop
@@ -33,6 +34,7 @@ COMMANDS: Final = (
     starting,
     planning,
     working,
+    submitting,
     deciding,
     looking,
     moving,

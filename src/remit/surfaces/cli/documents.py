@@ -8,15 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from remit.core.refusals import Code
 from remit.surfaces.cli.answers import Stop, stop
-
-if TYPE_CHECKING:
-    from remit.documents.marked import Problem
 
 FileName = Annotated[
     Path, typer.Argument(metavar="FILE", help="YAML or JSON; - reads standard input.")
@@ -52,14 +49,14 @@ def read_bytes(file: Path, limit: int) -> bytes:
     return data
 
 
-def told(problems: Sequence[Problem]) -> list[dict[str, Any]]:
+def told(problems: Sequence[Any]) -> list[dict[str, Any]]:
     """Problems as programs read them."""
     return [
         {"line": p.line, "column": p.column, "path": p.path, "message": p.message} for p in problems
     ]
 
 
-def wrong(what: str, file: Path, problems: Sequence[Problem]) -> Stop:
+def wrong(what: str, file: Path, problems: Sequence[Any]) -> Stop:
     """The refusal of a document with problems, all of them in its details."""
     lines = "; ".join(f"{file}:{problem}" for problem in problems[:SHOWN])
     more = f"; and {len(problems) - SHOWN} more" if len(problems) > SHOWN else ""

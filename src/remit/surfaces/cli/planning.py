@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from remit.core import commands as c
+from remit.core import facts
 from remit.core.refusals import Code
 from remit.core.rows import Control, RowKind, RowSpec
+from remit.core.status import Kind
 from remit.service.engine import Done
 from remit.service.operations import item_of
 from remit.service.reading.items import load_items, summaries
@@ -307,8 +309,18 @@ def close(
 
 @writes(app, "cancel", PLAN, 'remit cancel W-4 --reason "no longer needed"')
 def cancel(session: Session, item: Exact, reason: Why = "") -> Answer:
-    """Close an item as cancelled; work on it that is under way is put aside with a record."""
-    return _close(session, item, "cancelled", reason)
+    """Close an item as cancelled; work on it that is under way is put aside with a record.
+
+    Effect work whose effect was intended stays open until somebody has looked what came of it.
+    """
+    name = session.exact(item)
+    with session.ledger.reading() as tx:
+        found = tx.load([("item", name)])["item", name]
+    if not isinstance(found, facts.Item) or found.kind is not Kind.EFFECT:
+        return _close(session, item, "cancelled", reason)
+    command = c.CancelWork(name, reason=c.Text(reason))
+    done = accepted(session.operations.cancel(command, command_id=session.command_id))
+    return Answer(after(session, name, done), said)
 
 
 Target = Annotated[str, typer.Argument(metavar="TARGET", help="The item that it waits on.")]

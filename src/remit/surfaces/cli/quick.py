@@ -57,6 +57,8 @@ READS: Final[dict[tuple[str, ...], Read]] = {
     ("actor", "list"): Read(reads.actor_list, "", _LIMIT),
     ("rule", "list"): Read(reads.rule_list, "", _LIMIT),
     ("policy", "show"): Read(reads.policy_show),
+    ("policy", "list"): Read(reads.policy_list, "", _LIMIT),
+    ("capacity", "show"): Read(reads.capacity_show, "", _LIMIT),
     ("limit", "show"): Read(reads.limit_show, "", _LIMIT),
 }
 """Reads that the quick way in understands."""

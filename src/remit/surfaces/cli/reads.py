@@ -178,6 +178,22 @@ def policy_show(session: Session) -> Answer:
         return Answer({"policy": policy(tx)})
 
 
+def capacity_show(session: Session, limit: int = 50) -> Answer:
+    """``capacity show``: the newest observation of each work class."""
+    from remit.service.reading.capacity import newest
+
+    with session.reading() as tx:
+        return Answer(newest(tx, _bound(limit)))
+
+
+def policy_list(session: Session, limit: int = 50) -> Answer:
+    """``policy list``: the documents in force."""
+    from remit.service.reading.capacity import in_force
+
+    with session.reading() as tx:
+        return Answer(in_force(tx, _bound(limit)))
+
+
 def limit_show(session: Session, limit: int = 0) -> Answer:
     """``limit show``: what scopes may use, and what they use now."""
     from remit.service.reading.registers import limits

@@ -12,6 +12,7 @@ from remit.core.refusals import Refused
 from remit.ports import ItemQuery
 from remit.service.engine import Done
 from remit.service.reading.items import load_items
+from remit.service.submitting import recheck_holds
 from remit.surfaces.cli.answers import Stop
 from remit.surfaces.cli.progress import shown
 from remit.surfaces.cli.session import Session
@@ -45,9 +46,12 @@ def verdict_of(session: Session, name: str, *, changed: bool) -> dict[str, Any]:
 
 
 def recheck_all(session: Session) -> dict[str, Any]:
-    """Look again at everything that waits, in chunks; what changed is listed."""
+    """Look again at everything that waits, in chunks; what changed is listed.
+
+    What time has freed goes first, in the order of leases.
+    """
     after = done = 0
-    changed: list[str] = []
+    changed: list[str] = list(dict.fromkeys(r.stream for r in recheck_holds(session.operations)))
     with shown(session) as report:
         while True:
             query = ItemQuery(statuses=WAITING, after=after, limit=CHUNK)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from remit.core import commands as c
-from remit.core.refusals import Code, Refused
+from remit.core.refusals import Code, Refused, meaning
 from remit.service.reading import capacity as reading_capacity
 from remit.service.submitting import Submitted, intent_of, submit
 from remit.surfaces.cli import reads
@@ -24,7 +24,6 @@ from remit.surfaces.cli.groups import app, capacity, policy
 from remit.surfaces.cli.looking import Limit
 from remit.surfaces.cli.planning import event_of
 from remit.surfaces.cli.session import Session, accepted
-from remit.surfaces.cli.showing import verdict_rows
 
 if TYPE_CHECKING:  # it loads the tables, which --json does without
     from remit.surfaces.cli.screen import Screen
@@ -38,7 +37,11 @@ MOST: Final = 16 * 1024 * 1024
 
 def _verdicts(screen: Screen, data: Any) -> None:
     screen.table(
-        ("work", "item", "verdict", "reason", "owner", "recheck"), verdict_rows(data["verdicts"])
+        ("work", "item", "verdict", "reason", "owner", "recheck"),
+        [
+            (v["work_id"], v["item"], v["verdict"], v["reason"], v["owner"], v["recheck"])
+            for v in data["verdicts"]
+        ],
     )
     for refused in data["refused"]:
         screen.line(f"{refused['work_id']}: {refused['code']}: {refused['message']}", "red")
@@ -51,7 +54,7 @@ def submit_file(session: Session, file: FileName) -> Answer:
     A message that comes again with the same content returns its receipt. The exit status is 0
     whatever the verdicts are; where one could not be stored, it is that of the refusal.
     """
-    from remit.documents.intents import submissions
+    from remit.wiring.documents import submissions
 
     found, problems = submissions(read_bytes(file, MOST))
     if problems:
@@ -84,14 +87,12 @@ def submit_file(session: Session, file: FileName) -> Answer:
 
 
 def _status(refused: list[tuple[str, Refused]]) -> int:
-    from remit.core.refusals import meaning
-
     return meaning(refused[0][1].code).exit_status if refused else 0
 
 
 def verdict(found: Submitted) -> dict[str, Any]:
     """What became of a message, as the interface names it."""
-    from remit.service.reading.rendering import plain, time_of
+    from remit.service.reading.rendering import plain, rfc3339
 
     return {
         "work_id": found.work_id,
@@ -101,7 +102,7 @@ def verdict(found: Submitted) -> dict[str, Any]:
         "reason": found.reason,
         "owner": found.owner,
         "recheck": found.trigger,
-        "recheck_at": time_of(found.recheck_at) if found.recheck_at else None,
+        "recheck_at": rfc3339(found.recheck_at) if found.recheck_at else None,
         "checks": [plain(check) for check in found.checks],
         "seq": found.seq,
         "repeated": found.repeated,
@@ -148,7 +149,7 @@ def capacity_observe(
     With --class the built-in observer derives the figures from leases and completions on this
     ledger; too few of them are no evidence, and nothing is posted.
     """
-    from remit.documents.intents import observations
+    from remit.wiring.documents import observations
 
     if (file is None) == (not work_class):
         raise Stop(
@@ -203,7 +204,7 @@ def policy_check(session: Session, file: FileName) -> Answer:
 
     Reads no ledger and writes none. The exit status is 2 where there is a fault.
     """
-    from remit.documents.rulings import rulings
+    from remit.wiring.reaching import rulings
 
     found, problems = rulings(read_bytes(file, MOST))
     data = {
@@ -222,7 +223,7 @@ def policy_apply(session: Session, file: FileName) -> Answer:
     A label stands for one content for ever: the same again changes nothing, another content under
     it is refused. A policy is in force for its classes, a destination for its name, from here on.
     """
-    from remit.documents.rulings import rulings
+    from remit.wiring.reaching import rulings
 
     data = read_bytes(file, MOST)
     found, problems = rulings(data)
@@ -252,3 +253,43 @@ def _in_force(screen: Screen, data: Any) -> None:
 def policy_list(session: Session, limit: Limit = 50) -> Answer:
     """List the documents in force: policies by class, destinations by name, and validation rules."""
     return replace(reads.policy_list(session, limit=limit), show=_in_force)
+
+
+# Reconciliation.
+
+
+def _effects(screen: Screen, data: Any) -> None:
+    screen.table(
+        ("effect", "item", "seen", "effect is", "retry", "recheck"),
+        [
+            (e["effect_id"], e["item"], e["observation"], e["effect"], e["retry"], e["recheck"])
+            for e in data["effects"]
+        ],
+    )
+    if not data["effects"]:
+        screen.line("nothing is due")
+
+
+@stands(app, "reconcile", WORK, "remit reconcile", "remit reconcile PACKAGE-72 --replacement bot-2")
+def reconcile(
+    session: Session,
+    effect: Annotated[
+        str, typer.Argument(metavar="EFFECT", help="One effect; default: all that are due.")
+    ] = "",
+    replacement: Annotated[
+        str, typer.Option("--replacement", metavar="ACTOR", help="Who would take a retry.")
+    ] = "",
+) -> Answer:
+    """Look effects up in their destinations, and decide on a retry from what was seen.
+
+    The exit status is 5 where an effect that was named is still uncertain.
+    """
+    from remit.service.reading.effects import looked
+    from remit.wiring.reaching import reconciler
+
+    found = reconciler(session.ledger)
+    answers = [(effect, found.one(effect, replacement))] if effect else found.due()
+    with session.ledger.reading() as tx:
+        shown = [looked(tx, name, accepted(answer)) for name, answer in answers]
+    unsure = effect and any(one["effect"] in ("UNCERTAIN", "INTENDED") for one in shown)
+    return Answer({"effects": shown}, _effects, 5 if unsure else 0)
