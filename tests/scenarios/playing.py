@@ -20,7 +20,7 @@ scenario: small
 documents:
   - validation: RULES-1
   - {policy: POLICY-1, validation: RULES-1, classes: [EXPORT], freshness_limit: 2m}
-  - {destination: STORE-1, name: objects, record: INDEX-1, lookup: true, lookup_consistent: true}
+  - {destination: STORE-1, name: objects, record: INDEX-1, enforces: {lookup: true, lookup_consistent: true}}
 works:
   WORK-1:
     message_id: MESSAGE-1

@@ -22,7 +22,7 @@ from remit.surfaces.cli.session import Session
 from remit.surfaces.cli.visible import visible
 
 if TYPE_CHECKING:
-    from remit.documents.marked import Problem
+    from remit.scenarios.main import Problem
     from remit.surfaces.cli.screen import Screen
 
 SHOWN: Final = 5
