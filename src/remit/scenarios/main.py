@@ -7,12 +7,14 @@ has one entry for each scenario, and their steps and oracle lines once more in o
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 from remit.core.refusals import Refused
 from remit.documents.marked import Problem
 from remit.scenarios.judging import lines, unique
 from remit.scenarios.model import Scenario
+from remit.scenarios.reading import MAX_BYTES, Fetch
 from remit.scenarios.reading import scenario as read
 from remit.scenarios.running import Taken, play
 from remit.service.engine import Done
@@ -22,14 +24,32 @@ from remit.service.reading.rendering import rfc3339
 def read_all(
     files: Sequence[tuple[str, bytes]],
 ) -> tuple[list[tuple[str, Scenario]], list[tuple[str, Problem]]]:
-    """The scenarios of these files, and every problem of all of them."""
+    """The scenarios of these files, and every problem of all of them.
+
+    Documents that one takes from a file are looked for beside it.
+    """
     found, problems = [], []
     for name, data in files:
-        one, wrong = read(data)
+        one, wrong = read(data, _beside(name))
         problems += [(name, problem) for problem in wrong]
         if one is not None:
             found.append((name, one))
     return found, problems
+
+
+def _beside(name: str) -> Fetch:
+    """Reads files whose names are relative to a scenario's own."""
+    folder = Path(name).parent if name != "-" else Path()
+
+    def fetch(other: str) -> bytes | str:
+        try:
+            with (folder / other).open("rb") as opened:
+                data = opened.read(MAX_BYTES + 1)
+        except (OSError, ValueError) as error:
+            return getattr(error, "strerror", None) or str(error)
+        return data if len(data) <= MAX_BYTES else f"it has more than {MAX_BYTES} bytes"
+
+    return fetch
 
 
 def run(

@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
+from remit.core.asking import Command
 from remit.documents.fields import Faults, taken
 from remit.documents.intents import COMPARISON
 from remit.documents.marked import Marked, Problem, read, shown
-from remit.documents.rulings import KINDS, kind_of, ruling
+from remit.documents.rulings import KINDS, kind_of, ruling, rulings
 from remit.scenarios import verbs
 from remit.scenarios.linking import link
 from remit.scenarios.model import Document, Expected, Given, Scenario, Step, Work
@@ -30,8 +31,20 @@ COMMON: Final = ("at", "by", "note", "expect")
 """Parts of a step beside its verb."""
 
 
-def scenario(data: bytes) -> tuple[Scenario | None, list[Problem]]:
-    """The scenario of a text, and every problem; None where there is any."""
+Fetch = Callable[[str], bytes | str]
+"""The bytes of a file that a scenario names, or why there are none."""
+
+
+def no_files(name: str) -> str:
+    """A scenario that stands alone names no files."""
+    return "no file can be read from here"
+
+
+def scenario(data: bytes, fetch: Fetch = no_files) -> tuple[Scenario | None, list[Problem]]:
+    """The scenario of a text, and every problem; None where there is any.
+
+    ``fetch`` gives the documents that it takes from files beside it.
+    """
     if len(data) > MAX_BYTES:
         return None, [Problem(1, 1, "", f"found {len(data)} bytes, at most {MAX_BYTES} are read")]
     documents, problems = read(data)
@@ -41,15 +54,16 @@ def scenario(data: bytes) -> tuple[Scenario | None, list[Problem]]:
     if problems:
         return None, problems
     faults = Faults()
-    read_one = _Reader(faults).scenario(documents[0])
+    read_one = _Reader(faults, fetch).scenario(documents[0])
     link(read_one, faults, documents[0])
     found_all = sorted(faults.problems, key=lambda p: (p.line, p.column, p.path))
     return (None if found_all else read_one), found_all
 
 
 class _Reader:
-    def __init__(self, faults: Faults) -> None:
+    def __init__(self, faults: Faults, fetch: Fetch) -> None:
         self.faults = faults
+        self.fetch = fetch
         self.steps_read = 0
 
     def scenario(self, at: Marked) -> Scenario:
@@ -63,7 +77,7 @@ class _Reader:
             said["question"],
             said["covers"],
             given,
-            tuple(self.each(said["documents"], "$.documents", self.document)),
+            self.registered(said["documents"]),
             self.works(said["works"]),
             self.labels(said["labels"]),
             (*before, *steps),
@@ -127,19 +141,43 @@ class _Reader:
                 made.append(Step(verb, args, at.line, at.column, by=by, note="given"))
         return made
 
-    def document(self, at: Marked, path: str) -> Document | None:
-        """One revision of validation rules, a policy or a destination."""
-        kind = kind_of(at)
-        if not kind:
-            known = ", ".join(KINDS)
-            self.faults.add(at, path, f"expected one of the parts {known}, which name a revision")
-            return None
-        parts = dict(at.value)
+    def registered(self, at: Marked | None) -> tuple[Document, ...]:
+        """All documents, in the order in which they refer to one another."""
+        found = [one for some in self.each(at, "$.documents", self.documents) for one in some]
+        order = list(KINDS)
+        return tuple(sorted(found, key=lambda document: order.index(document.kind)))
+
+    def documents(self, at: Marked, path: str) -> list[Document]:
+        """One revision of validation rules, a policy or a destination; or all those of a file."""
+        parts = dict(at.value) if isinstance(at.value, dict) else {}
         later = parts.pop("later", None)
         if later is not None and not isinstance(later.value, bool):
             self.faults.add(later, f"{path}.later", f"found {later.kind}, expected true or false")
+        last = bool(later is not None and later.value is True)
+        if set(parts) == {"file"}:
+            return [Document(*found, last) for found in self.of_file(parts["file"], f"{path}.file")]
+        kind = kind_of(at)
+        if not kind:
+            known = ", ".join(KINDS)
+            self.faults.add(at, path, f"expected file, or one of {known}, which name a revision")
+            return []
         found = ruling(kind, Marked(parts, at.line, at.column), self.faults)
-        return Document(kind, found.label, found.command, bool(later and later.value is True))
+        return [Document(kind, found.label, found.command, last)]
+
+    def of_file(self, at: Marked, path: str) -> list[tuple[str, str, Command]]:
+        """The documents of a file beside the scenario; its faults are named with their own places."""
+        name = at.value
+        if not isinstance(name, str) or not name.strip():
+            self.faults.add(at, path, f"found {at.kind}, expected the name of a file")
+            return []
+        data = self.fetch(name)
+        if isinstance(data, str):
+            self.faults.add(at, path, f"cannot read {shown(name)}: {data}")
+            return []
+        found, problems = rulings(data)
+        for problem in problems:
+            self.faults.add(at, path, f"{shown(name)}:{problem}")
+        return [(one.kind, one.label, one.command) for one in found]
 
     def works(self, at: Marked | None) -> dict[str, Work]:
         """The intents, by the work id that names each of them here."""
