@@ -20,6 +20,9 @@ from remit.service.reading.waiting import explain
 ASKED: Final = ("draft", "held", "ready")
 """Statuses in which admission is asked at all."""
 
+VERDICTS: Final = ("ADMIT", "HOLD")
+"""What admission says of delivery work."""
+
 OUT_OF_SCOPE: Final = (
     "whether the work will succeed",
     "whether what ships will be verified",
@@ -67,13 +70,28 @@ def worksheet(tx: ReadTx, name: str) -> dict[str, Any] | Refused:
             "rows": {row["id"]: row["digest"] for row in item["rows"]},
         },
         "sections": [
-            {"title": "Admission", "result": found["verdict"], "checks": found["checks"]},
-            {"title": "Recorded", "result": item["status"], "checks": _recorded(found, lease)},
-            {"title": "Dependencies", "result": "", "checks": _waits(item["dependencies"])},
-            {"title": "Verification", "result": "", "checks": _planned(item["rows"])},
+            _section("Admission", found["verdict"], found["checks"], found["verdict"]),
+            _section("Recorded", item["status"], _recorded(found, lease)),
+            _section("Dependencies", "", _waits(item["dependencies"])),
+            _section("Verification", "", _planned(item["rows"])),
         ],
     }
     return {"worksheet": sheet, **found}
+
+
+def _section(
+    title: str, result: str, checks: list[dict[str, Any]], verdict: str = ""
+) -> dict[str, Any]:
+    """A section in the shape that those of effect work have."""
+    boxes = [{"name": name, "chosen": name == verdict} for name in VERDICTS if verdict]
+    return {
+        "title": title,
+        "result": result,
+        "lines": [],
+        "checks": checks,
+        "boxes": boxes,
+        "claims": None,
+    }
 
 
 def _not_asked(found: dict[str, Any], status: str) -> dict[str, Any]:

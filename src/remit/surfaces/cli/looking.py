@@ -104,16 +104,16 @@ def explain(
     session: Session,
     item: Item,
     form: Annotated[
-        sheets.Form, typer.Option("--format", help="How people read it: text or markdown.")
-    ] = sheets.Form.TEXT,
+        str, typer.Option("--format", metavar="FORM", help="For people: text or markdown.")
+    ] = reads.FORMS[0],
 ) -> Answer:
     """Say why an item may be leased or not: the decision worksheet, with every check.
 
     For effect work it is drawn from the ledger alone: envelopes, states, evidence, verdict, ownership,
     attempt, retry and reconciliation.
     """
-    show = sheets.markdown if form is sheets.Form.MARKDOWN else showing.worksheet
-    return replace(reads.explain(session, item=item), show=show)
+    show = sheets.text if form == reads.FORMS[0] else sheets.markdown
+    return replace(reads.explain(session, item=item, form=form), show=show)
 
 
 @read(app, "trace", LOOK, "remit trace W-4", "remit trace W-4 --json")

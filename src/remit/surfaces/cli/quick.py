@@ -48,7 +48,7 @@ READS: Final[dict[tuple[str, ...], Read]] = {
     ("show",): Read(reads.show, "item"),
     ("search",): Read(reads.search, "text", {**_STATUS, **_LIMIT}),
     ("inbox",): Read(reads.inbox, "", _LIMIT),
-    ("explain",): Read(reads.explain, "item"),
+    ("explain",): Read(reads.explain, "item", {"--format": ("form", "text")}),
     ("trace",): Read(reads.trace, "item"),
     ("brief",): Read(reads.brief, "item"),
     ("triage", "list"): Read(reads.triage_list, "", {"--all": ("every", "flag"), **_LIMIT}),

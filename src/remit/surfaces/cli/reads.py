@@ -94,10 +94,20 @@ def inbox(session: Session, *, limit: int = LIMIT) -> Answer:
         return Answer({"actor": session.actor, **waiting(tx, session.actor, _bound(limit))})
 
 
-def explain(session: Session, *, item: str) -> Answer:
+FORMS: Final = ("text", "markdown")
+"""How people may read a worksheet; programs get the same data whichever is asked for."""
+
+
+def explain(session: Session, *, item: str, form: str = FORMS[0]) -> Answer:
     """``explain``: the decision worksheet of an item."""
     from remit.service.reading.worksheet import worksheet
 
+    if form not in FORMS:
+        raise stop(
+            Code.BAD_INPUT,
+            f"--format is {form!r}, expected {' or '.join(FORMS)}",
+            "correct it and repeat; --json is an option of its own",
+        )
     with session.reading() as tx:
         return Answer(required(worksheet(tx, item)))
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
 from remit.surfaces.cli.visible import plain, visible
@@ -18,13 +17,6 @@ if TYPE_CHECKING:
     from remit.surfaces.cli.screen import Screen
 
 Data = Mapping[str, Any]
-
-
-class Form(StrEnum):
-    """How a worksheet is written for people."""
-
-    TEXT = "text"
-    MARKDOWN = "markdown"
 
 
 ENVELOPE: Final = (

@@ -208,13 +208,6 @@ def trace(screen: Screen, data: Data) -> None:
     screen.line(f"{data['id']} is {data['status']}; the chain is {state}")
 
 
-def worksheet(screen: Screen, data: Data) -> None:
-    """A decision worksheet."""
-    from remit.surfaces.cli import sheets
-
-    sheets.text(screen, data)
-
-
 def tree(screen: Screen, data: Data) -> None:
     """What an item waits on."""
     for node in data["nodes"]:
