@@ -17,8 +17,6 @@ from remit.scenarios import coverage, probes
 from remit.scenarios.clock import BUILT_IN, Moment
 from remit.scenarios.model import Line, Probe, Scenario, Step
 
-LEASING: Final = ("lease", "renew", "release", "intend", "send", "lose", "answer", "finish")
-
 
 def link(found: Scenario, faults: Faults, at: Marked) -> None:
     """Look up every name of a scenario."""
