@@ -21,7 +21,8 @@ from tests.core.world import BASE, COMMAND, HUMAN, OTHER, VERIFIER, sha
 from remit.core import commands as c
 from remit.core.commands import Command, Text
 from remit.core.decide.leases import QUEUE
-from remit.core.facts import Item
+from remit.core.facts import Item, Ledger
+from remit.core.status import Status
 from remit.core.triage import TriageKind
 from remit.service.engine import Answer, Call
 
@@ -63,8 +64,47 @@ class Everything(Traffic):
             self.seen[type(call.command).__name__, str(code)] += 1
         return answers
 
+    def wander(self) -> None:
+        """Ask, or let time go by."""
+        self.time() if self.rnd.random() < 0.1 else self.ask()
+
+    def twice(self) -> None:
+        """One command id twice in a list, for the same or for something else."""
+        self.ids += 1
+        calls = [Call(command, actor, f"c{self.ids}") for actor, command in (self._ask(),) * 2]
+        if self.rnd.random() < 0.4:
+            actor, command = self._ask()
+            calls[1] = Call(command, actor, f"c{self.ids}")
+        self._told(calls, self.rnd.random() < 0.3)
+
+    def bulk(self) -> None:
+        """A list so long that PostgreSQL takes its events another way."""
+        calls = [Call(command, actor) for actor, command in (self._ask() for _ in range(20))]
+        names = [item.id for item in self.world.items()] or ["W-1"]
+        calls += [Call(c.AddNote(names[n % len(names)], Text(f"{n}")), HUMAN) for n in range(60)]
+        self._told(calls, False)
+
+    def _told(self, calls: list[Call], atomic: bool) -> None:
+        self.log.append(f"{'atomic ' if atomic else ''}{[(k.actor, k.command) for k in calls]}")
+        for call, answer in zip(calls, self._run(calls, atomic), strict=True):
+            if call.command_id:
+                self.past.append((call.command_id, call))
+                self.watch.answered(call.command_id, (call.actor, call.command), answer)
+
     def _someone(self) -> str:
         return self.rnd.choice(GUESTS) if self.rnd.random() < 0.05 else super()._someone()
+
+    def _lease(self) -> Ask:
+        """As ever; but a kill switch does not stay on for long, and mostly there is work to lease."""
+        ledger = self.world.fact("ledger", "ledger")
+        assert isinstance(ledger, Ledger)
+        if ledger.kill_switch and self.rnd.random() < 0.4:
+            return HUMAN, c.ReleaseKillSwitch("enough")
+        items = self.world.items()
+        idle = not any(item.status is Status.READY for item in items)
+        if idle and len(items) < self.most and self.rnd.random() < 0.6:
+            return HUMAN, c.CreateItem("work", rows=(COMMAND,), priority=self.rnd.randint(0, 4))
+        return super()._lease()
 
     # The ledger and its people.
 

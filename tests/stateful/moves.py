@@ -14,6 +14,7 @@ believing its server's less the jump. ``docs/operating/postgresql.md`` tells of 
 from __future__ import annotations
 
 import itertools
+import os
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping
@@ -47,26 +48,39 @@ from remit.stores.sqlite import store as sqlite
 WIPE_EVERY = 100
 """After so many ledgers the database is emptied."""
 
+MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+"""Files in memory where there are some: what a disk loses is not what is compared here."""
+
 JUMPS_US = (-3_600_000_000, -60_000_000, 60_000_000, 86_400_000_000)
 
 
 @dataclass
 class Ground:
-    """Where ledgers are made: a folder, and two databases of one server, for many ledgers each."""
+    """Where ledgers are made: a folder, and two databases of one server, for many ledgers each.
 
-    server: Server
-    databases: tuple[str, str]
-    folder: Path = field(default_factory=lambda: Path(tempfile.mkdtemp(prefix="remit-agree-")))
+    Without a server the stores are those in memory and in SQLite.
+    """
+
+    server: Server | None
+    databases: tuple[str, str] = ("", "")
+    folder: Path = field(default_factory=lambda: Path(tempfile.mkdtemp("", "remit-agree-", MEMORY)))
     numbers: Any = field(default_factory=lambda: itertools.count(0))
 
     def ledger(self) -> str:
         """The id of a new ledger."""
         number = next(self.numbers)
-        if number % WIPE_EVERY == 0:
-            self.server.wipe(self.databases[0])
+        if self.server is not None and number % WIPE_EVERY == 0:
+            for database in self.databases:
+                self.server.wipe(database)
         return f"world-{number}"
 
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The stores beside the one in memory."""
+        return ("sqlite",) if self.server is None else ("sqlite", "postgres")
+
     def url(self, which: int, ledger: str) -> str:
+        assert self.server is not None
         return f"{self.server.url(self.databases[which])}&ledger={ledger}"
 
     def leave(self) -> None:
@@ -75,7 +89,7 @@ class Ground:
 
 
 class Trio:
-    """One ledger in three stores, and everything that may happen to it."""
+    """One ledger in the stores of a ground, and everything that may happen to it."""
 
     def __init__(self, ground: Ground, most: int, profile: str) -> None:
         self.ground = ground
@@ -86,9 +100,7 @@ class Trio:
         self.moves = 0
         self.past: dict[int, Mapping[str, Mapping[str, Fact]]] = {}
         self.files: list[Path] = []
-        stores: Stores = {"memory": self.traffic.world.store}
-        stores["sqlite"] = sqlite.create_store(self._file(), self.name, readings=self.clock)
-        stores["postgres"] = opening.create_store(self._url(), self.name, readings=self.clock)
+        stores = self._made(self.traffic.world.store)
         self.same = SideBySide(stores)
         first = [c.CreateLedger(self.name, HUMAN), c.EnrolActor(OTHER, "human")]
         first += [c.EnrolActor(agent, "agent") for agent in AGENTS]
@@ -97,6 +109,16 @@ class Trio:
                 assert isinstance(Engine(store).run([Call(command, HUMAN)])[0], Done)
         self.traffic.world.engine = self.same  # type: ignore[assignment]  # it answers as an engine does
         self.compare()
+
+    def _made(self, memory: MemoryStore) -> Stores:
+        """New and empty ledgers beside one in memory."""
+        stores: Stores = {"memory": memory}
+        for kind in self.ground.kinds:
+            if kind == "sqlite":
+                stores[kind] = sqlite.create_store(self._file(), self.name, readings=self.clock)
+            else:
+                stores[kind] = opening.create_store(self._url(), self.name, readings=self.clock)
+        return stores
 
     def _file(self) -> Path:
         self.files.append(self.ground.folder / f"{self.name}-{len(self.files)}.db")
@@ -122,6 +144,16 @@ class Trio:
         self.traffic.rnd = rnd
         self.traffic.ask(rnd.choice((2, 2, 3, 4)))
 
+    def ask_twice(self, rnd: Random) -> None:
+        """One command id twice in one list."""
+        self.traffic.rnd = rnd
+        self.traffic.twice()
+
+    def ask_in_bulk(self, rnd: Random) -> None:
+        """Eighty commands at once."""
+        self.traffic.rnd = rnd
+        self.traffic.bulk()
+
     def again(self, rnd: Random) -> None:
         """A command id once more, with the same content or another."""
         self.traffic.rnd = rnd
@@ -140,14 +172,17 @@ class Trio:
     def reopen(self, rnd: Random) -> None:
         """This process ends and another one opens what is there; maybe the machine started again."""
         stores = dict(self.same.stores)
-        stores["sqlite"].close()
-        stores["postgres"].close()
+        for kind in self.ground.kinds:
+            stores[kind].close()
         if not self.jumped and rnd.random() < 0.4:
             change = rnd.choice((5_000_000, 3_600_000_000, -3_600_000_000))
             self.jumped = change < 0
             self.clock.reboot(self.clock.wall + change)
-        stores["sqlite"] = sqlite.open_store(self.files[-1], readings=self.clock)
-        stores["postgres"] = opening.open_store(self._url(), readings=self.clock)
+        for kind in self.ground.kinds:
+            if kind == "sqlite":
+                stores[kind] = sqlite.open_store(self.files[-1], readings=self.clock)
+            else:
+                stores[kind] = opening.open_store(self._url(), readings=self.clock)
         self.same.reopen(stores)
 
     def adopt(self, rnd: Random) -> None:
@@ -161,22 +196,21 @@ class Trio:
 
     def move(self, rnd: Random) -> None:
         """Export every store, compare the lines, and let each kind read what another wrote."""
-        order = rnd.choice((("sqlite", "postgres", "memory"), ("postgres", "memory", "sqlite")))
+        names = list(self.same.stores)
+        turn = rnd.randrange(1, len(names))
         lines = self.same.each(lambda store, _: list(transfer.export(store)))
         for name, found in lines.items():
             demand(name, "export", found, lines["memory"])
         self.moves += 1
-        self.ground.server.wipe(self.ground.databases[self.moves % 2])
         self.close()
-        stores: Stores = {
-            "memory": MemoryStore(self.name, readings=self.clock),
-            "sqlite": sqlite.create_store(self._file(), self.name, readings=self.clock),
-            "postgres": opening.create_store(self._url(), self.name, readings=self.clock),
-        }
-        for (name, store), source in zip(stores.items(), order, strict=True):
-            moved = transfer.import_into(store, lines[source])
+        if self.moves > 1 and self.ground.server is not None:  # it was there before
+            self.ground.server.wipe(self.ground.databases[self.moves % 2])
+        memory = MemoryStore(self.name, readings=self.clock)
+        stores = self._made(memory)
+        for name, source in zip(names, names[turn:] + names[:turn], strict=True):
+            moved = transfer.import_into(stores[name], lines[source])
             demand(name, "import", moved.events, self.same.compared)
-        self.traffic.world.store = stores["memory"]  # type: ignore[assignment]  # of that class
+        self.traffic.world.store = memory
         self.same.replace(stores)
 
     def look_back(self, rnd: Random) -> None:
@@ -185,7 +219,7 @@ class Trio:
 
         def act(store: Store, _: Engine) -> Any:
             with store.read() as tx, as_of(tx, seq, self._empty) as past:
-                items = [f for f in self.past[seq]["item"].values()][:4]
+                items = list(self.past[seq]["item"].values())[:4]
                 asked = whole.asked(past, whole.QUESTIONS, items)  # type: ignore[arg-type]  # items
                 return whole.loaded(past), {**asked, "now": None}
 
@@ -227,16 +261,18 @@ class Trio:
 Move = Callable[[Trio, Random], None]
 
 MOVES: dict[str, tuple[int, Move]] = {
-    "ask": (600, Trio.ask),
-    "ask many": (130, Trio.ask_many),
-    "again": (80, Trio.again),
-    "wait": (120, Trio.wait),
+    "ask": (609, Trio.ask),
+    "ask many": (120, Trio.ask_many),
+    "ask twice": (18, Trio.ask_twice),
+    "ask in bulk": (4, Trio.ask_in_bulk),
+    "again": (75, Trio.again),
+    "wait": (118, Trio.wait),
     "jump": (10, Trio.jump),
     "reopen": (16, Trio.reopen),
-    "adopt": (6, Trio.adopt),
-    "move": (5, Trio.move),
+    "adopt": (4, Trio.adopt),
+    "move": (4, Trio.move),
     "look back": (12, Trio.look_back),
-    "prove": (3, Trio.prove),
+    "prove": (4, Trio.prove),
     "rebuild": (6, Trio.rebuild),
 }
 """Every move and how often it is made, in a thousand."""

@@ -23,13 +23,12 @@ from typing import Any
 from tests.stateful import whole
 
 from remit.core.facts import Item
-from remit.ports import ReadTx, Store
+from remit.ports import Blob, ReadTx, Store
 from remit.service import texts
 from remit.service.engine import Answer, Call, Done, Engine
 from remit.service.operations import SEEN, Caller, Operations
 from remit.service.texts import Prepared
 from remit.stores.memory import MemoryStore
-from remit.stores.memory.transaction import MemoryRead
 from remit.stores.postgres.transaction import PostgresRead
 from remit.stores.sqlite.transaction import SqliteRead
 
@@ -38,8 +37,8 @@ Stores = dict[str, Store]
 FULL_EVERY = 50
 """After so many steps all questions are asked, not only those whose turn it is."""
 
-TURN = 2
-"""Questions of a step."""
+TURN = 1
+"""How many questions have their turn in a step."""
 
 
 class Differs(AssertionError):  # noqa: N818  # an assertion with a name, not an error of the product
@@ -69,12 +68,12 @@ def salted(turn: int) -> Iterator[None]:
     """Blobs of one step get the same salts in every store."""
     shipped, count = texts.blob_of, 0
 
-    def blob_of(data: bytes) -> tuple[str, texts.Blob]:
+    def blob_of(data: bytes) -> tuple[str, Blob]:
         nonlocal count
         count += 1
         salt = hashlib.sha256(f"{turn}/{count}".encode()).digest()[: texts.SALT]
         digest = hashlib.sha256(salt + data)
-        return digest.hexdigest(), texts.Blob(digest.digest(), salt, data)
+        return digest.hexdigest(), Blob(digest.digest(), salt, data)
 
     texts.blob_of = blob_of
     try:
@@ -118,7 +117,8 @@ class SideBySide:
         wanted = [shape_of(answer) for answer in answers["memory"]]
         for name, found in answers.items():
             demand(name, f"answers to {calls}", [shape_of(answer) for answer in found], wanted)
-        return answers["memory"]
+        first: list[Answer] = answers["memory"]
+        return first
 
     def each(self, act: Callable[[Store, Engine], Any]) -> dict[str, Any]:
         """Do the same with every store; what each gave."""
@@ -173,21 +173,37 @@ class SideBySide:
         if not full:
             touched = {name for kind, name in self.mirror.touched if kind == "item"}
             items = [item for item in items if item.id in touched][:4] or items[-2:]
+        since = 0 if full else self.compared
+        past = whole.histories(seen["memory"], since)
         wanted: dict[str, Any] = {}
         for name, tx in seen.items():
-            store = self.stores[name]
-            since = 0 if full else self.compared
-            beside = whole.kept(tx, since, anchor_of(store, tx))
+            found = whole.beside(tx, anchor_of(self.stores[name], tx))
+            self._stored(name, tx, since, past)
             if full:
-                beside["facts"] = whole.loaded(tx)
-            found = {**beside, **whole.asked(tx, names, items)}
+                found |= {"facts": whole.loaded(tx), **whole.histories(tx, 0)}
+            found |= whole.asked(tx, names, items)
             wanted = wanted or found
             for what, value in found.items():
                 demand(name, what, value, wanted[what])
-            rows = rows_of(tx, store.ledger_id)
-            if rows is not None and rows != self.mirror.rows:
-                where = whole.first_difference(self.mirror.rows, rows)
-                raise Differs(name, f"rows: {where}", "the above", "the memory store's")
+
+    def _stored(self, name: str, tx: ReadTx, since: int, past: dict[str, Any]) -> None:
+        """Hold rows, events and blobs of a database to those of the memory store."""
+        ledger, mirror = self.stores[name].ledger_id, self.mirror
+        if isinstance(tx, SqliteRead):
+            rows = whole.sqlite_rows(tx, ledger)
+            if rows != mirror.rows:
+                demand(name, "rows", *whole.first_difference(mirror.rows, rows))
+            for what, found in whole.histories(tx, since).items():
+                demand(name, what, found, past[what])
+        elif isinstance(tx, PostgresRead):
+            blobs, events = whole.sent_blobs(past["blobs"]), whole.sent_events(past["events"])
+            wanted = [*mirror.sent.values(), events, blobs]
+            if whole.postgres_sent(tx, ledger, since) != wanted:
+                rows = whole.postgres_rows(tx, ledger)
+                demand(name, "rows", *whole.first_difference(mirror.rows, rows))
+                for what, found in whole.histories(tx, since).items():
+                    demand(name, what, found, past[what])
+                raise Differs(name, "what it sends", "other bytes", "those of the same rows")
 
 
 def prepared(calls: Sequence[Call]) -> list[Call]:
@@ -206,13 +222,3 @@ def anchor_of(store: Store, tx: ReadTx) -> Any:
     if isinstance(store, MemoryStore):
         return store._anchor
     return tx.anchor  # type: ignore[attr-defined]  # both databases have it
-
-
-def rows_of(tx: ReadTx, ledger_id: str) -> whole.Tables | None:
-    """All rows of a database; the memory store has none."""
-    if isinstance(tx, SqliteRead):
-        return whole.sqlite_rows(tx, ledger_id)
-    if isinstance(tx, PostgresRead):
-        return whole.postgres_rows(tx, ledger_id)
-    assert isinstance(tx, MemoryRead)
-    return None
