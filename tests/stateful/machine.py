@@ -153,6 +153,7 @@ HOW = settings(
     deadline=None,
     suppress_health_check=list(HealthCheck),
     print_blob=True,
+    report_multiple_bugs=False,
     database=None,
 )
 

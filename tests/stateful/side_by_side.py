@@ -22,11 +22,13 @@ from typing import Any
 
 from tests.stateful import whole
 
+from remit.core.decide.ledger import SERVICES
 from remit.core.facts import Item
 from remit.ports import Blob, ReadTx, Store
 from remit.service import texts
-from remit.service.engine import Answer, Call, Done, Engine
-from remit.service.operations import SEEN, Caller, Operations
+from remit.service.engine import ABORTED, Answer, Call, Done, Engine
+from remit.service.fitting import misfit
+from remit.service.operations import Caller, Operations, _only_seen
 from remit.service.texts import Prepared
 from remit.stores.memory import MemoryStore
 from remit.stores.postgres.transaction import PostgresRead
@@ -140,17 +142,19 @@ class SideBySide:
     ) -> list[Answer]:
         """Through the canonical operations where one actor asks, else in one engine's list.
 
-        What only remit itself can have seen goes the way of what it saw, or nobody could ship.
+        What only remit itself does or can have seen goes the way of what it saw, or nobody could
+        ship. A command goes the same way each time, or its id would be answered in two ways.
         """
-        if len({call.actor for call in calls}) != 1:
-            return engine.run(prepared(calls), atomic=atomic, urgent=urgent)
-        operations = Operations(store, Caller(calls[0].actor), engine)
-        commands, ids = [k.command for k in calls], [k.command_id for k in calls]
-        if any(isinstance(command, SEEN) for command in commands):
-            if atomic or urgent:
-                return engine.run(prepared(calls), atomic=atomic, urgent=urgent)
-            return operations.observed(commands, ids)
-        return operations.run_each(commands, ids, atomic=atomic, urgent=urgent)
+        if len({call.actor for call in calls}) == 1 and not any(map(own, calls)):
+            operations = Operations(store, Caller(calls[0].actor), engine)
+            commands, ids = [k.command for k in calls], [k.command_id for k in calls]
+            return operations.run_each(commands, ids, atomic=atomic, urgent=urgent)
+        unfit = {n: refused for n, k in enumerate(calls) if (refused := misfit(k.command))}
+        if atomic and unfit:
+            return [unfit.get(n, ABORTED) for n in range(len(calls))]
+        fit = prepared([call for n, call in enumerate(calls) if n not in unfit])
+        answers = iter(engine.run(fit, atomic=atomic, urgent=urgent))
+        return [unfit[n] if n in unfit else next(answers) for n in range(len(calls))]
 
     # What is compared.
 
@@ -204,6 +208,11 @@ class SideBySide:
                 for what, found in whole.histories(tx, since).items():
                     demand(name, what, found, past[what])
                 raise Differs(name, "what it sends", "other bytes", "those of the same rows")
+
+
+def own(call: Call) -> bool:
+    """Whether a caller of the operations would be told that only remit itself may ask this."""
+    return call.actor in SERVICES or _only_seen(call.command)
 
 
 def prepared(calls: Sequence[Call]) -> list[Call]:
