@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import ClassVar, NamedTuple
 
-from hypothesis import HealthCheck, note, seed, settings
+from hypothesis import HealthCheck, Phase, note, seed, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 from tests.stateful.asking import PROFILES
@@ -154,6 +154,7 @@ HOW = settings(
     suppress_health_check=list(HealthCheck),
     print_blob=True,
     report_multiple_bugs=False,
+    phases=(Phase.generate, Phase.shrink),
     database=None,
 )
 

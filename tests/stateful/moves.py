@@ -8,7 +8,7 @@ whole ledger, and a rebuild of its rows. After each move ``compare`` is called b
 Jumps of the wall clock are far longer than what the stores take for a jump. By less they differ on
 purpose: a server's clock that drifts is followed, a machine's is not. After a jump the machine is
 not started again, for a like reason: SQLite believes a new boot's wall clock, PostgreSQL goes on
-believing its server's less the jump. ``docs/operating/postgresql.md`` tells of both.
+believing its server's less the jump. ``stores/clock.py`` and ``stores/postgres/clock.py`` say why.
 """
 
 from __future__ import annotations
@@ -104,7 +104,8 @@ class Trio:
         self.same = SideBySide(stores)
         first = [c.CreateLedger(self.name, HUMAN), c.EnrolActor(OTHER, "human")]
         first += [c.EnrolActor(agent, "agent") for agent in AGENTS]
-        for store in list(stores.values())[1:]:
+        for kind in ground.kinds:
+            store = stores[kind]
             for command in (*first, c.SetPolicy(SMALL)):
                 assert isinstance(Engine(store).run([Call(command, HUMAN)])[0], Done)
         self.traffic.world.engine = self.same  # type: ignore[assignment]  # it answers as an engine does

@@ -18,6 +18,8 @@ from tests.stores.postgres.server import Server
 from remit.core.refusals import Code, Refused
 from remit.ports import Change
 from remit.service.engine import Answer, Engine
+from remit.stores import tables
+from remit.stores.postgres import rows as postgres_rows
 from remit.stores.postgres import writing as postgres_writing
 from remit.stores.postgres.transaction import PostgresRead
 from remit.stores.sqlite import rows as sqlite_rows
@@ -40,13 +42,13 @@ def _without_updates(kind: str, shipped: Callable[..., None]) -> Callable[..., N
 
 
 def row_update_lost(patch: pytest.MonkeyPatch) -> None:
-    shipped = sqlite_transaction.write_changes
+    shipped = sqlite_rows.write_changes
     patch.setattr(sqlite_transaction, "write_changes", _without_updates("triage", shipped))
 
 
 def column_left_behind(patch: pytest.MonkeyPatch) -> None:
     """The fact is right, and a column beside it that queries order by is not."""
-    shipped = sqlite_rows.item_columns
+    shipped = tables.item_columns
 
     def item_columns(item: Any) -> tuple[Any, ...]:
         columns = list(shipped(item))
@@ -116,7 +118,7 @@ def past_one_short(patch: pytest.MonkeyPatch) -> None:
 
 
 def postgres_row_update_lost(patch: pytest.MonkeyPatch) -> None:
-    shipped = postgres_writing.write_changes
+    shipped = postgres_rows.write_changes
     patch.setattr(postgres_writing, "write_changes", _without_updates("lane", shipped))
 
 
