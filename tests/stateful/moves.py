@@ -41,6 +41,7 @@ from remit.service.engine import Call, Done, Engine
 from remit.service.integrity import verify
 from remit.service.operations import Caller, Operations
 from remit.service.past import as_of
+from remit.stores.clock import Clock
 from remit.stores.memory import MemoryStore
 from remit.stores.postgres import opening
 from remit.stores.sqlite import store as sqlite
@@ -179,6 +180,7 @@ class Trio:
             change = rnd.choice((5_000_000, 3_600_000_000, -3_600_000_000))
             self.jumped = change < 0
             self.clock.reboot(self.clock.wall + change)
+            self.same.memory._clock = Clock(self.clock)  # no process outlives the machine's boot
         for kind in self.ground.kinds:
             if kind == "sqlite":
                 stores[kind] = sqlite.open_store(self.files[-1], readings=self.clock)
