@@ -8,8 +8,8 @@ and the mirror keeps the same bytes, so that not even a row has to be made of th
 differ are the rows read, to name the first that does. Blobs and events go the same way. Nothing is
 hashed or sampled here: what is compared is what is stored.
 
-``picture`` is the other half: what the queries say. Their answers are functions of the rows, so they
-are asked in turns at each step (``question``) and all of them from time to time.
+``QUESTIONS`` are the other half: what the queries say. Their answers are functions of the rows, so they
+are asked in turns at each step and all of them from time to time; the engine asks them at every step.
 """
 
 from __future__ import annotations
