@@ -231,6 +231,16 @@ def loaded(tx: ReadTx) -> dict[str, Any]:
     return {kind: tx.load([(kind, n) for n in tx.names(kind, "", ALL)]) for kind in FACT_TYPES}
 
 
+def picture(tx: ReadTx, after: int) -> dict[str, Any]:
+    """All that can be asked of a snapshot; events only after a seq that was compared before."""
+    facts = loaded(tx)
+    items = [fact for fact in facts["item"].values() if isinstance(fact, Item)]
+    return {
+        "head": tx.head(), "now": tx.now(), "facts": facts,
+        **histories(tx, after), **asked(tx, QUESTIONS, items),
+    }  # fmt: skip
+
+
 def first_difference(wanted: Tables, found: Tables) -> tuple[object, object]:
     """The first row that is not as it should be, and what it should be; the same where none."""
     for table, rows in wanted.items():
