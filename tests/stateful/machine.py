@@ -48,6 +48,10 @@ BOUND = (settlement, loading)
 """Modules that have the bound."""
 
 
+MORE = 1_000_000_000
+"""How far the seed of a further example lies from the first."""
+
+
 class Step(NamedTuple):
     """A move and the seed of its chance."""
 
@@ -159,8 +163,21 @@ HOW = settings(
 )
 
 
-def run(ground: Ground, number: int, tally: Tally, steps: int = STEPS) -> None:
+def run(
+    ground: Ground, number: int, tally: Tally, steps: int = STEPS, examples: int = EXAMPLES
+) -> None:
     """Run the examples of a seed; raises what the shrunk example of a failure raises."""
     machine = type("Differential", (Differential,), {"ground": ground, "tally": tally})
-    how = settings(HOW, max_examples=EXAMPLES + 1, stateful_step_count=steps + 1)
+    how = settings(HOW, max_examples=examples + 1, stateful_step_count=steps + 1)
     run_state_machine_as_test(seed(number)(machine), settings=how)
+
+
+def run_slice(ground: Ground, number: int) -> Tally:
+    """Run a seed, and more examples where Hypothesis ended some of them early, as it rarely does."""
+    tally = Tally()
+    run(ground, number, tally)
+    for more in range(1, EXAMPLES):
+        if tally.steps >= SLICE:
+            break
+        run(ground, number + more * MORE, tally, examples=1)
+    return tally

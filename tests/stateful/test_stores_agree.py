@@ -18,7 +18,7 @@ from random import Random
 
 import pytest
 from tests.stateful.asking import PROFILES, Everything
-from tests.stateful.machine import SLICE, Tally, run
+from tests.stateful.machine import SLICE, Tally, run_slice
 from tests.stateful.moves import MOVES, Ground
 from tests.stores.postgres.server import Server
 
@@ -55,8 +55,7 @@ def test_the_slices_are_as_many_steps_as_promised() -> None:
 
 def slice_of(ground: Ground, seed: int) -> Tally:
     """One seed, done in full; what was done."""
-    tally = Tally()
-    run(ground, seed, tally)
+    tally = run_slice(ground, seed)
     assert tally.steps >= SLICE
     return tally
 
