@@ -23,6 +23,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import pytest
 from tests.contract.builders import Hands
 from tests.core.traffic import SMALL
 from tests.core.world import AGENTS, HUMAN, OTHER
@@ -34,7 +35,8 @@ from tests.stores.postgres.server import Server
 from remit.core import commands as c
 from remit.core.evolve import evolve
 from remit.core.facts import FACT_TYPES, Fact
-from remit.ports import ReadTx, Store
+from remit.core.refusals import Code, Refused
+from remit.ports import ReadTx, RemitError, Store
 from remit.service import transfer
 from remit.service.adoption import adopt
 from remit.service.engine import Call, Done, Engine
@@ -198,7 +200,7 @@ class Trio:
         self.same.same("adoption", act)
 
     def move(self, rnd: Random) -> None:
-        """Export every store, compare the lines, and let each kind read what another wrote."""
+        """Export every store, compare the lines, let each kind read what another wrote, and adopt."""
         names = list(self.same.stores)
         turn = rnd.randrange(1, len(names))
         lines = self.same.each(lambda store, _: list(transfer.export(store)))
@@ -215,6 +217,22 @@ class Trio:
             demand(name, "import", moved.events, self.same.compared)
         self.traffic.world.store = memory
         self.same.replace(stores)
+        self.same.same("a write to a copy", self._refused_copy)
+        self.same.same("adoption", self._adopted_copy)
+
+    @staticmethod
+    def _refused_copy(_store: Store, engine: Engine) -> Code:
+        """Nobody writes to a copy before it is adopted, in any store."""
+        with pytest.raises(RemitError) as refused:
+            engine.run([Call(c.EngageKillSwitch("no"), HUMAN)])
+        assert refused.value.code is Code.LEDGER_NOT_ADOPTED
+        return refused.value.code
+
+    @staticmethod
+    def _adopted_copy(store: Store, engine: Engine) -> Any:
+        found = adopt(Operations(store, Caller(HUMAN), engine), "moved here")
+        assert not isinstance(found, Refused), found
+        return found
 
     def look_back(self, rnd: Random) -> None:
         """The ledger as of a past seq: like it was then, and the same questions answered alike."""
