@@ -182,7 +182,7 @@ class Trio:
             change = rnd.choice((5_000_000, 3_600_000_000, -3_600_000_000))
             self.jumped = change < 0
             self.clock.reboot(self.clock.wall + change)
-            self.same.memory._clock = Clock(self.clock)  # no process outlives the machine's boot
+        self.same.memory._clock = Clock(self.clock)  # a new process has read no clock yet
         for kind in self.ground.kinds:
             if kind == "sqlite":
                 stores[kind] = sqlite.open_store(self.files[-1], readings=self.clock)
