@@ -20,7 +20,6 @@ from remit.ports import Change
 from remit.service.engine import Answer, Engine
 from remit.stores import tables
 from remit.stores.postgres import rows as postgres_rows
-from remit.stores.postgres import writing as postgres_writing
 from remit.stores.postgres.transaction import PostgresRead
 from remit.stores.sqlite import rows as sqlite_rows
 from remit.stores.sqlite import transaction as sqlite_transaction
@@ -33,17 +32,14 @@ STEPS = 40
 Plant = Callable[[pytest.MonkeyPatch], None]
 
 
-def _without_updates(kind: str, shipped: Callable[..., None]) -> Callable[..., None]:
-    def write_changes(connection: Any, ledger_id: str, changes: Sequence[Change]) -> None:
-        left = [x for x in changes if x.key[0] != kind or x.old is None]
-        shipped(connection, ledger_id, left)
-
-    return write_changes
-
-
 def row_update_lost(patch: pytest.MonkeyPatch) -> None:
     shipped = sqlite_rows.write_changes
-    patch.setattr(sqlite_transaction, "write_changes", _without_updates("triage", shipped))
+
+    def write_changes(connection: Any, ledger_id: str, changes: Sequence[Change]) -> None:
+        left = [x for x in changes if x.key[0] != "triage" or x.old is None]
+        shipped(connection, ledger_id, left)
+
+    patch.setattr(sqlite_transaction, "write_changes", write_changes)
 
 
 def column_left_behind(patch: pytest.MonkeyPatch) -> None:
@@ -118,8 +114,12 @@ def past_that_differs(patch: pytest.MonkeyPatch) -> None:
 
 
 def postgres_row_update_lost(patch: pytest.MonkeyPatch) -> None:
-    shipped = postgres_rows.write_changes
-    patch.setattr(postgres_writing, "write_changes", _without_updates("lane", shipped))
+    shipped = postgres_rows.Batch.__init__
+
+    def begin(batch: postgres_rows.Batch, changes: Iterable[Change]) -> None:
+        shipped(batch, [x for x in changes if x.key[0] != "lane" or x.old is None])
+
+    patch.setattr(postgres_rows.Batch, "__init__", begin)
 
 
 def postgres_no_next_expiry(patch: pytest.MonkeyPatch) -> None:

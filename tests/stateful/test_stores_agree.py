@@ -3,7 +3,7 @@
 In CI eight seeds of 2,560 steps each, always the same ones. The long form takes a number of steps and a
 first seed, goes on seed by seed, and says which it did:
 
-    make torture ARGS="tests/stateful --differential-steps 1000000 --differential-seed 1000"
+    make torture ARGS="-k agree_for_long --differential-steps 1000000 --differential-seed 1000"
 
 A seed is repeated with ``--differential-steps 1``, since a seed that was begun is finished. Steps are
 counted when everything was compared and equal, and a run that did fewer than it says fails.

@@ -24,6 +24,8 @@ from remit.ports import Blob, ItemQuery, ReadTx, StoredEvent
 from remit.stores.memory import MemoryStore
 from remit.stores.memory.transaction import MemoryRead
 from remit.stores.postgres import transaction as postgres
+from remit.stores.postgres.arrays import scalar
+from remit.stores.postgres.queries import Statement, q
 from remit.stores.postgres.transaction import PostgresRead
 from remit.stores.sqlite import rebuild as sqlite
 from remit.stores.sqlite.transaction import SqliteRead
@@ -142,7 +144,11 @@ def sqlite_rows(tx: SqliteRead, ledger_id: str) -> Tables:
 
 def postgres_rows(tx: PostgresRead, ledger_id: str) -> Tables:
     """Every row of one ledger in PostgreSQL."""
-    return {table: _by_key(table, tx._run(postgres._ALL[table], (ledger_id,))) for table in TABLES}
+    cursor = tx._connection.cursor(binary=True)
+    return {
+        table: _by_key(table, cursor.execute(postgres._ALL[table], (ledger_id,)).fetchall())
+        for table in TABLES
+    }
 
 
 def _by_key(table: str, rows: Iterable[tuple[Any, ...]]) -> Table:
@@ -150,19 +156,16 @@ def _by_key(table: str, rows: Iterable[tuple[Any, ...]]) -> Table:
     return {row[:width]: row for row in rows}
 
 
-def _sent_by(statement: str) -> str:
-    inner = statement.rstrip().rstrip(";")
-    return f"(SELECT coalesce(string_agg(record_send(t), ''), '') FROM ({inner}) AS t)"
+def _everything() -> Statement:
+    """The store's own statements, each with its rows in the server's binary form, as one."""
+    inner = (*postgres._ALL.values(), q("events"), q("stored_blobs"))
+    each = [f"(SELECT coalesce(string_agg(record_send(t), ''), '') FROM ({i}) AS t)" for i in inner]
+    parts = f"SELECT {', '.join(each)}".split("%s")
+    text = parts[0] + "".join(f"${n}{part}" for n, part in enumerate(parts[1:], 1))
+    return Statement(b"tests_everything", text.encode(), (scalar,) * (len(parts) - 1))
 
 
-_EVERYTHING: Final = "SELECT " + ", ".join(
-    _sent_by(statement)
-    for statement in (
-        *postgres._ALL.values(),
-        postgres._SQL["events"],
-        postgres._SQL["stored_blobs"],
-    )
-)
+_EVERYTHING: Final = _everything()
 """All rows of a ledger, its events after a seq and its blobs, by the store's own statements."""
 
 
