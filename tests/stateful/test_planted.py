@@ -22,9 +22,10 @@ from remit.stores import tables
 from remit.stores.postgres import rows as postgres_rows
 from remit.stores.postgres.transaction import PostgresRead
 from remit.stores.sqlite import rows as sqlite_rows
-from remit.stores.sqlite import transaction as sqlite_transaction
+from remit.stores.sqlite import writing as sqlite_writing
 from remit.stores.sqlite.store import SqliteStore
-from remit.stores.sqlite.transaction import SqliteRead, SqliteWrite
+from remit.stores.sqlite.transaction import SqliteRead
+from remit.stores.sqlite.writing import SqliteWrite
 
 STEPS = 40
 """Steps of an example: enough to meet each fault in some."""
@@ -39,7 +40,7 @@ def row_update_lost(patch: pytest.MonkeyPatch) -> None:
         left = [x for x in changes if x.key[0] != "triage" or x.old is None]
         shipped(connection, ledger_id, left)
 
-    patch.setattr(sqlite_transaction, "write_changes", write_changes)
+    patch.setattr(sqlite_writing, "write_changes", write_changes)
 
 
 def column_left_behind(patch: pytest.MonkeyPatch) -> None:
