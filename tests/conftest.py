@@ -19,6 +19,13 @@ settings.register_profile("remit", deadline=None, print_blob=True)
 settings.load_profile("remit")
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """How long the long form of the comparison of stores is, and where it begins."""
+    group = parser.getgroup("remit")
+    group.addoption("--differential-steps", type=int, default=100_000, help="steps of all slices")
+    group.addoption("--differential-seed", type=int, default=None, help="seed of the first slice")
+
+
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[Server]:
     """A running server with a template database; started by the first test that asks for it."""

@@ -1,4 +1,4 @@
-"""The simulation of shares and limits: short, and shown to fail where turns are not kept."""
+"""The simulation of shares and limits (INV-12): short, and shown to fail where turns are not kept."""
 
 from __future__ import annotations
 

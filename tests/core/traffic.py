@@ -36,11 +36,17 @@ Ask = tuple[str, Command]
 class Traffic:
     """Traffic on one world; ``most`` bounds how many items it makes."""
 
-    def __init__(self, rnd: Random, most: int = 9, weights: tuple[int, ...] = MIXED) -> None:
+    def __init__(
+        self,
+        rnd: Random,
+        most: int = 9,
+        weights: tuple[int, ...] = MIXED,
+        ledger_id: str = "world",
+    ) -> None:
         self.weights = weights
         self.rnd = rnd
         self.most = most
-        self.world = World(SMALL)
+        self.world = World(SMALL, ledger_id)
         self.watch = Watch(self.world)
         self.ids = 0
         self.past: list[tuple[str, Call]] = []

@@ -41,12 +41,12 @@ def sha(number: int) -> str:
 class World:
     """One ledger, its clock, and the people of these tests."""
 
-    def __init__(self, policy: Policy | None = None) -> None:
+    def __init__(self, policy: Policy | None = None, ledger_id: str = "world") -> None:
         self.clock = Hands()
-        self.store = MemoryStore("world", readings=self.clock)
+        self.store = MemoryStore(ledger_id, readings=self.clock)
         self.engine = Engine(self.store)
         self.commits = 0
-        self.ok(HUMAN, c.CreateLedger("world", HUMAN))
+        self.ok(HUMAN, c.CreateLedger(ledger_id, HUMAN))
         self.ok(HUMAN, c.EnrolActor(OTHER, "human"))
         for agent in AGENTS:
             self.ok(HUMAN, c.EnrolActor(agent, "agent"))

@@ -15,7 +15,8 @@ import pytest
 from tests.contract.builders import Hands
 from tests.core.traffic import MIXED, SMALL, Traffic
 from tests.core.world import AGENTS, COMMAND, HUMAN, OTHER, World
-from tests.stateful.side_by_side import picture, shape_of
+from tests.stateful.side_by_side import shape_of
+from tests.stateful.whole import picture
 
 from remit.core import commands as c
 from remit.core.facts import Policy

@@ -1,27 +1,61 @@
 """One traffic, three stores: what people ask of a ledger, asked of all stores under one clock.
 
-The clock is the same object for all, so nothing has to be left out of the comparison: answers, event
-for event down to the digest, every fact, and what each query says must be equal after each step.
+The clock is the same object for all and the salts of blobs are the same, so nothing has to be left
+out of a comparison. After each step every answer is compared; then the whole state: **every row of
+every table** of both databases, byte for byte, with the rows that the facts of the memory store make;
+every event since the last comparison as it is stored; every blob; head, ledger time, clock and epoch.
+Some of the queries are asked in turns at each step. Every ``FULL_EVERY`` steps and at the end all of
+them are, about all items, every fact is decoded from its row by the store itself, and the events are
+compared from the first one on.
+
+The memory store is asked through a fresh engine each time, the databases through engines that live as
+long as their stores, so what an engine keeps from one transaction to the next is compared with what
+a look at the ledger says.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from random import Random
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
-from tests.contract.builders import Hands
-from tests.core.traffic import SMALL, Traffic
-from tests.core.world import AGENTS, HUMAN, OTHER
+from tests.stateful import whole
 
-from remit.core import commands as c
-from remit.core.evolve import evolve
-from remit.core.facts import FACT_TYPES
-from remit.ports import ItemQuery, ReadTx, Store
-from remit.service.engine import Answer, Call, Done, Engine
-from remit.service.operations import Caller, Operations
+from remit.core.decide.ledger import SERVICES
+from remit.core.facts import Item
+from remit.ports import Blob, ReadTx, Store
+from remit.service import texts
+from remit.service.engine import ABORTED, Answer, Call, Done, Engine
+from remit.service.fitting import misfit
+from remit.service.operations import Caller, Operations, _only_seen
+from remit.service.texts import Prepared
+from remit.stores.memory import MemoryStore
+from remit.stores.postgres.transaction import PostgresRead
+from remit.stores.sqlite.transaction import SqliteRead
 
 Stores = dict[str, Store]
+
+FULL_EVERY = 50
+"""After so many steps all questions are asked, not only those whose turn it is."""
+
+TURN = 1
+"""How many questions have their turn in a step."""
+
+
+class Differs(AssertionError):  # noqa: N818  # an assertion with a name, not an error of the product
+    """A store that is not like the first; ``what`` is what was compared."""
+
+    def __init__(self, store: str, what: str, found: object, expected: object) -> None:
+        super().__init__(f"{store} differs in {what}: found {found}, expected {expected}")
+        self.store = store
+        self.what = what
+
+
+def demand(store: str, what: str, found: object, expected: object) -> None:
+    """Hold two values equal."""
+    if found != expected:
+        raise Differs(store, what, found, expected)
 
 
 def shape_of(answer: Answer) -> Any:
@@ -31,95 +65,169 @@ def shape_of(answer: Answer) -> Any:
     return ("refused", answer.code, answer.message, answer.hint, dict(answer.details))
 
 
-def picture(tx: ReadTx, after: int) -> dict[str, Any]:
-    """All that can be asked of a snapshot; events only after a seq that was compared before."""
-    facts = {kind: tx.load([(kind, n) for n in tx.names(kind, "", 10_000)]) for kind in FACT_TYPES}
-    items = [key[1] for key in facts["item"]]
-    lanes = tx.lanes(100)
-    return {
-        "head": tx.head(), "now": tx.now(), "facts": facts, "small": tx.small(),
-        "stored": tx.stored(after, 10_000), "lanes": lanes,
-        "ready": [tx.ready(lane, None, 100) for lane in lanes],
-        "due": tx.due(tx.now(), 100), "before": tx.leased_before(1 << 40, 100),
-        "next": tx.next_expiry(),
-        "dependents": [tx.dependents(item, 100) for item in items],
-        "children": [tx.children(item, 100) for item in items],
-        "awaited": tx.awaited([*items, "?a", "?b", "?c"]),
-        "listed": tx.items(ItemQuery(limit=0)),
-        "open": tx.items(ItemQuery(statuses=("ready", "held", "leased"), newest_first=True)),
-        "found": tx.find("W", 100), "triage": tx.triage(open_only=True, limit=100),
-        "paths": [tx.reaches(a, b, 50) for a in items[:3] for b in items[-3:]],
-    }  # fmt: skip
+@contextmanager
+def salted(turn: int) -> Iterator[None]:
+    """Blobs of one step get the same salts in every store."""
+    shipped, count = texts.blob_of, 0
+
+    def blob_of(data: bytes) -> tuple[str, Blob]:
+        nonlocal count
+        count += 1
+        salt = hashlib.sha256(f"{turn}/{count}".encode()).digest()[: texts.SALT]
+        digest = hashlib.sha256(salt + data)
+        return digest.hexdigest(), Blob(digest.digest(), salt, data)
+
+    texts.blob_of = blob_of
+    try:
+        yield
+    finally:
+        texts.blob_of = shipped
 
 
 class SideBySide:
-    """Stands where the traffic expects an engine, and asks every store."""
+    """Stands where the traffic expects an engine, and asks every store; the first is in memory.
+
+    ``compared`` is the seq up to which events were compared, ``steps`` how often everything was.
+    """
 
     def __init__(self, stores: Stores) -> None:
-        self.stores = stores
         self.compared = 0
+        self.steps = 0
+        self.turn = 0
+        self.replace(stores)
+
+    def replace(self, stores: Stores) -> None:
+        """Go on with these stores, which should hold what the ones before did."""
+        memory = stores["memory"]
+        assert isinstance(memory, MemoryStore)
+        self.memory = memory
+        self.mirror = whole.Mirror()
+        self.reopen(stores)
+
+    def reopen(self, stores: Stores) -> None:
+        """Go on with the same ledgers, opened by others."""
+        self.stores = stores
+        self.engines = {name: Engine(store) for name, store in stores.items()}
 
     def run(
         self, calls: Sequence[Call], *, atomic: bool = False, urgent: bool = False
     ) -> list[Answer]:
         """Run calls on every store and compare the answers; gives the first store's."""
-        answers = {
-            name: self._ask(store, calls, atomic, urgent) for name, store in self.stores.items()
-        }
-        first = next(iter(answers))
-        wanted = [shape_of(answer) for answer in answers[first]]
+        self.turn += 1
+        self.engines["memory"] = Engine(self.memory)
+        answers = self.each(lambda store, engine: self._ask(store, engine, calls, atomic, urgent))
+        wanted = [shape_of(answer) for answer in answers["memory"]]
         for name, found in answers.items():
-            assert [shape_of(answer) for answer in found] == wanted, (name, first, calls)
-        return answers[first]
+            demand(name, f"answers to {calls}", [shape_of(answer) for answer in found], wanted)
+        first: list[Answer] = answers["memory"]
+        return first
 
-    def _ask(self, store: Store, calls: Sequence[Call], atomic: bool, urgent: bool) -> list[Answer]:
-        """Through the canonical operations where one actor asks, else in one engine's list."""
-        engine = Engine(store)
-        if len({call.actor for call in calls}) != 1:
-            return engine.run(calls, atomic=atomic, urgent=urgent)
-        operations = Operations(store, Caller(calls[0].actor), engine)
-        commands, ids = [k.command for k in calls], [k.command_id for k in calls]
-        return operations.run_each(commands, ids, atomic=atomic, urgent=urgent)
-
-    def compare(self) -> None:
-        """Whole state, and all events since the last comparison."""
-        seen: dict[str, dict[str, Any]] = {}
+    def each(self, act: Callable[[Store, Engine], Any]) -> dict[str, Any]:
+        """Do the same with every store; what each gave."""
+        found = {}
         for name, store in self.stores.items():
-            with store.read() as tx:
-                seen[name] = picture(tx, self.compared)
-        first = next(iter(seen))
-        for name, found in seen.items():
+            with salted(self.turn):
+                found[name] = act(store, self.engines[name])
+        return found
+
+    def same(self, what: str, act: Callable[[Store, Engine], Any]) -> Any:
+        """Do the same with every store and hold the outcomes equal; gives it."""
+        found = self.each(act)
+        for name, outcome in found.items():
+            demand(name, what, outcome, found["memory"])
+        return found["memory"]
+
+    def _ask(
+        self, store: Store, engine: Engine, calls: Sequence[Call], atomic: bool, urgent: bool
+    ) -> list[Answer]:
+        """Through the canonical operations where one actor asks, else in one engine's list.
+
+        What only remit itself does or can have seen goes the way of what it saw, or nobody could
+        ship. A command goes the same way each time, or its id would be answered in two ways.
+        """
+        if len({call.actor for call in calls}) == 1 and not any(map(own, calls)):
+            operations = Operations(store, Caller(calls[0].actor), engine)
+            commands, ids = [k.command for k in calls], [k.command_id for k in calls]
+            return operations.run_each(commands, ids, atomic=atomic, urgent=urgent)
+        unfit = {n: refused for n, k in enumerate(calls) if (refused := misfit(k.command))}
+        if atomic and unfit:
+            return [unfit.get(n, ABORTED) for n in range(len(calls))]
+        fit = prepared([call for n, call in enumerate(calls) if n not in unfit])
+        answers = iter(engine.run(fit, atomic=atomic, urgent=urgent))
+        return [unfit[n] if n in unfit else next(answers) for n in range(len(calls))]
+
+    # What is compared.
+
+    def compare(self, *, full: bool = False) -> None:
+        """The whole state of every store, and the questions whose turn it is (``full``: all)."""
+        self.steps += 1
+        self.mirror.follow(self.memory)
+        full = full or self.steps % FULL_EVERY == 0
+        names = list(whole.QUESTIONS)
+        if not full:
+            start = self.steps * TURN
+            names = [names[n % len(names)] for n in range(start, start + TURN)]
+        with ExitStack() as stack:
+            seen = {name: stack.enter_context(s.read()) for name, s in self.stores.items()}
+            self._compare(seen, names, full)
+            self.compared = seen["memory"].head().seq
+
+    def _compare(self, seen: dict[str, ReadTx], names: list[str], full: bool) -> None:
+        items = [f for f in self.mirror.before["item"].values() if isinstance(f, Item)]
+        if not full:
+            touched = {name for kind, name in self.mirror.touched if kind == "item"}
+            items = [item for item in items if item.id in touched][:4] or items[-2:]
+        since = 0 if full else self.compared
+        past = whole.histories(seen["memory"], since)
+        wanted: dict[str, Any] = {}
+        for name, tx in seen.items():
+            found = whole.beside(tx, anchor_of(self.stores[name], tx))
+            self._stored(name, tx, since, past)
+            if full:
+                found |= {"facts": whole.loaded(tx), **whole.histories(tx, 0)}
+            found |= whole.asked(tx, names, items)
+            wanted = wanted or found
             for what, value in found.items():
-                assert value == seen[first][what], (what, name, first)
-        self.compared = seen[first]["head"].seq
+                demand(name, what, value, wanted[what])
 
-    def rebuild(self) -> None:
-        """The rows of every store against a fresh fold of its own events."""
-        for name, store in self.stores.items():
+    def _stored(self, name: str, tx: ReadTx, since: int, past: dict[str, Any]) -> None:
+        """Hold rows, events and blobs of a database to those of the memory store."""
+        ledger, mirror = self.stores[name].ledger_id, self.mirror
+        if isinstance(tx, SqliteRead):
+            rows = whole.sqlite_rows(tx, ledger)
+            if rows != mirror.rows:
+                demand(name, "rows", *whole.first_difference(mirror.rows, rows))
+            for what, found in whole.histories(tx, since).items():
+                demand(name, what, found, past[what])
+        elif isinstance(tx, PostgresRead):
+            blobs, events = whole.sent_blobs(past["blobs"]), whole.sent_events(past["events"])
+            wanted = [*mirror.sent.values(), events, blobs]
+            if whole.postgres_sent(tx, ledger, since) != wanted:
+                rows = whole.postgres_rows(tx, ledger)
+                demand(name, "rows", *whole.first_difference(mirror.rows, rows))
+                for what, found in whole.histories(tx, since).items():
+                    demand(name, what, found, past[what])
+                raise Differs(name, "what it sends", "other bytes", "those of the same rows")
 
-            def fold(tx: ReadTx) -> list[Any]:
-                facts: dict[Any, Any] = {}
-                for recorded in tx.events(0, 1 << 40):
-                    facts.update(evolve(lambda kind, n: facts.get((kind, n)), recorded))
-                return [(key, fact) for key, fact in facts.items() if fact is not None]
 
-            assert store.rebuild(fold, swap=False) == [], name
+def own(call: Call) -> bool:
+    """Whether a caller of the operations would be told that only remit itself may ask this."""
+    return call.actor in SERVICES or _only_seen(call.command)
 
 
-class SharedTraffic(Traffic):
-    """The core's traffic on several stores; the world's own memory store is the first of them.
+def prepared(calls: Sequence[Call]) -> list[Call]:
+    """The calls with long texts as blobs, as the operations would hand them on."""
+    found = []
+    for call in calls:
+        ready = Prepared(call.command)
+        assert ready.refused is None, ready.refused
+        blobs, plain = tuple(ready.blobs), tuple(ready.plain)
+        found.append(Call(ready.command, call.actor, call.command_id, blobs, plain))
+    return found
 
-    ``make`` makes the others, under the world's clock.
-    """
 
-    def __init__(self, rnd: Random, make: Callable[[Hands], Stores], most: int = 9) -> None:
-        super().__init__(rnd, most)
-        others = make(self.world.clock)
-        self.same = SideBySide({"memory": self.world.store, **others})
-        first = [c.CreateLedger("world", HUMAN), c.EnrolActor(OTHER, "human")]
-        first += [c.EnrolActor(agent, "agent") for agent in AGENTS]
-        for store in others.values():
-            for command in (*first, c.SetPolicy(SMALL)):
-                assert isinstance(Engine(store).run([Call(command, HUMAN)])[0], Done)
-        self.same.compare()
-        self.world.engine = self.same  # type: ignore[assignment]  # it answers as an engine does
+def anchor_of(store: Store, tx: ReadTx) -> Any:
+    """Where the clock stood at the last commit."""
+    if isinstance(store, MemoryStore):
+        return store._anchor
+    return tx.anchor  # type: ignore[attr-defined]  # both databases have it

@@ -1,4 +1,8 @@
-"""The events of limits and of money."""
+"""The events of limits and of money.
+
+A limit has a stream of its own for each scope. What an attempt costs stands on its item's stream, since
+it is a fact about that work whatever the limits are.
+"""
 
 from __future__ import annotations
 

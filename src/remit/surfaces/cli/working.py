@@ -74,11 +74,6 @@ def duration_ms(option: str, text: str) -> int:
     return int(found[1]) * _UNITS[found[2] or "s"]
 
 
-def ttl_ms(text: str) -> int:
-    """How long a lease is to hold."""
-    return duration_ms("--ttl", text)
-
-
 def _leased(screen: Screen, data: Any) -> None:
     lease = data["lease"]
     screen.line(f"{lease['item']} is leased by {lease['actor']} until {lease['expires_at']}")
@@ -118,7 +113,7 @@ def lease(
             "take the next with 'remit lease --next'",
         )
     command = c.GrantLease(
-        session.exact(item) if item else "", ttl_ms(ttl), work_class, tenant, spend
+        session.exact(item) if item else "", duration_ms("--ttl", ttl), work_class, tenant, spend
     )
     done = accepted(session.operations.lease(command, command_id=session.command_id))
     granted = lease_of(done)
@@ -208,7 +203,7 @@ def clone(
 @writes(app, "renew", WORK, "remit renew W-4 --fence 17 --ttl 1h")
 def renew(session: Session, item: Exact, fence: Fence, ttl: Ttl = "") -> Answer:
     """Extend a live lease; attempt and fence stay."""
-    command = c.RenewLease(session.exact(item), fence, ttl_ms(ttl))
+    command = c.RenewLease(session.exact(item), fence, duration_ms("--ttl", ttl))
     done = accepted(session.operations.renew(command, command_id=session.command_id))
     data = {
         "lease": shown_lease(lease_of(done)),
