@@ -22,7 +22,7 @@ from remit.core.effect_events import AdmissionDecided, RetryDecided
 from remit.core.refusals import Refused
 from remit.scenarios.coverage import ROWS
 from remit.scenarios.running import Played, World, play
-from remit.service.reading.sheets import claims
+from remit.service.reading.sheets import claims, story
 from remit.service.reading.sheets.states import STATES
 from remit.service.reading.worksheet import worksheet
 from remit.surfaces.cli import sheets
@@ -33,7 +33,7 @@ GOLDEN = Path(__file__).parent / "worksheets"
 SHEETS = {
     "stale-capacity-T0": ("stale-capacity", "", "WORK-104", "T0"),
     "stale-capacity-T1": ("stale-capacity", "", "WORK-104", "T1"),
-    "stale-capacity-T2": ("stale-capacity", "", "WORK-104", "T2"),
+    "stale-capacity-T2": ("stale-capacity", "", "WORK-104", "T2_DECIDED"),
     "response-lost-U1": ("response-lost", "A", "WORK-205", "U1"),
     "response-lost-U2": ("response-lost", "A", "WORK-205", "U2"),
     "response-lost-U3": ("response-lost", "A", "WORK-205", "U3"),
@@ -99,7 +99,10 @@ def states(data: dict[str, Any]) -> tuple[str, ...]:
 
 
 def test_the_past_is_shown_as_it_was_and_no_state_is_inferred() -> None:
-    seen = [states(at("stale-capacity", "", "WORK-104", moment)) for moment in ("T0", "T1", "T2")]
+    seen = [
+        states(at("stale-capacity", "", "WORK-104", moment))
+        for moment in ("T0", "T1", "T2_DECIDED")
+    ]
     nothing = "NOT_TESTED"
     assert seen == [
         ("PASS", nothing, nothing, nothing, nothing),
@@ -120,7 +123,7 @@ def test_the_hold_of_the_past_stays_a_hold_after_it_expired() -> None:
     decision = part(past, "Admission decision")
     assert decision["boxes"] == ["HOLD"]
     assert decision["execution state"] == "NOT STARTED"
-    assert at("stale-capacity", "", "WORK-104", "T2")["verdict"] == "EXPIRE"
+    assert at("stale-capacity", "", "WORK-104", "T2_DECIDED")["verdict"] == "EXPIRE"
 
 
 def test_stale_figures_are_shown_and_counted_for_nothing() -> None:
@@ -130,7 +133,7 @@ def test_stale_figures_are_shown_and_counted_for_nothing() -> None:
     assert table["expected start delay"] == "BLOCKED: no current evidence"
     assert table["remaining at expected start"] == "BLOCKED"
     assert (table["capacity-freshness"], table["storage-limit"]) == ("FAIL", "PASS")
-    fresh = part(at("stale-capacity", "", "WORK-104", "T2"), "Capacity evidence")
+    fresh = part(at("stale-capacity", "", "WORK-104", "T2_DECIDED"), "Capacity evidence")
     assert fresh["remaining at expected start"] == "240000 ms"
     assert fresh["result"] == "FAIL"
 
@@ -210,6 +213,14 @@ def retained(
         if was in ("BLOCKED", "NOT_TESTED") and result in ("PASS", "FAIL"):
             assert evidence_ != by, f"{name} became {result} on {by}"
     return now
+
+
+def test_a_long_history_keeps_its_beginning(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(story, "BEGINNING", 2)
+    monkeypatch.setattr(story, "MOST", 2)
+    data = at("response-lost", "A", "WORK-205", "U3")
+    assert data["worksheet"]["span"]["events_left_out"] > 0
+    assert states(data)[0] == states(data)[4] == "PASS"
 
 
 def codes() -> set[str]:

@@ -9,6 +9,7 @@ from tests.scenarios.playing import NAMES, SHIPPED, failed, played, scenario_of,
 
 from remit.scenarios.coverage import LABELS
 from remit.scenarios.model import Step
+from remit.scenarios.running import play
 from remit.scenarios.verbs import VERBS
 from remit.service.reading.sheets.questions import QUESTIONS
 
@@ -90,11 +91,20 @@ def test_the_two_traces_answer_all_ten_questions_together() -> None:
 
 
 def test_only_the_age_of_the_evidence_changes_between_the_decisions() -> None:
-    steps = [s for s in played(shipped("stale-capacity"))["steps"] if s["at"]]
-    assert [s["at"] for s in steps] == ["T0", "T1", "T2"]
-    times = [s["time"] for s in steps]
-    assert times[0] == times[1]
-    assert times[2].endswith("00:00:20.000000Z"), "the fresh observation is twenty seconds old"
+    """The same remaining lifetime at T0, T1 and T2; four minutes would be left where six are needed."""
+    steps = {s["at"]: s for s in played(shipped("stale-capacity"))["steps"] if s["at"]}
+    assert list(steps) == ["T0", "T1", "T2", "T2_DECIDED"]
+    assert steps["T0"]["time"] == steps["T1"]["time"] == steps["T2"]["time"]
+    world = play(shipped("stale-capacity"))[0].world
+    story = world.story("WORK-104", "T2_DECIDED")
+    assert story is not None
+    assert story.capacity is not None
+    assert story.capacity.observed_at == world.times["T2"]
+    margin, age = story.check("margin"), story.check("capacity-freshness")
+    assert margin is not None
+    assert age is not None
+    assert (margin.observed, margin.required, age.observed) == ("240000", ">=360000", "20000")
+    assert story.envelope.deadline == world.times["T2"] + 20 * 60 * 1_000_000
 
 
 def test_nothing_is_expected_that_probes_do_not_answer() -> None:

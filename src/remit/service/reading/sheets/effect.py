@@ -76,6 +76,7 @@ def sheet(story: Story) -> dict[str, Any]:
             "from": at(story.events[0].at) if story.events else "-",
             "to": at(story.now),
             "item_version": story.item.version,
+            "events_left_out": story.left_out,
         },
         "system_boundary": f"ledger {story.ledger_id}; workers, queues and"
         f" {given.destination or 'the destination'} lie outside",

@@ -36,7 +36,10 @@ from remit.ports import ReadTx
 from remit.service.reading.rendering import rfc3339
 
 MOST: Final = 10_000
-"""Most events of one stream that a worksheet reads; the newest are kept."""
+"""Most events of one stream that a worksheet reads beside its beginning; the newest are kept."""
+
+BEGINNING: Final = 100
+"""Events at the beginning of a stream that are always read: receipt, validation, first verdict."""
 
 ABSENT: Final = "-"
 """What is written where the ledger holds nothing."""
@@ -75,6 +78,7 @@ class Story:
         self.ledger_id = ledger.ledger_id if isinstance(ledger, Ledger) else ""
         self.epoch = ledger.epoch if isinstance(ledger, Ledger) else 0
         self.events = _stream(tx, item.id, item.version)
+        self.left_out = item.version - len(self.events)
         self.effect = self._effect(tx)
         self.outside = self._outside(tx)
         self.admission = self.last(AdmissionDecided)
@@ -200,7 +204,9 @@ class Story:
 
 
 def _stream(tx: ReadTx, name: str, version: int) -> list[Recorded]:
-    return tx.stream(name, max(0, version - MOST), MOST)
+    first = tx.stream(name, 0, BEGINNING)
+    rest = max(BEGINNING, version - MOST)
+    return first + (tx.stream(name, rest, MOST) if version > rest else [])
 
 
 def _as(facts: dict[tuple[str, str], Fact | None], key: tuple[str, str], kind: type[Any]) -> Any:
