@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import re
+from collections.abc import Callable
 from contextlib import redirect_stdout
 from functools import cache
 from pathlib import Path
@@ -22,7 +23,8 @@ from remit.core.effect_events import AdmissionDecided, RetryDecided
 from remit.core.refusals import Refused
 from remit.scenarios.coverage import ROWS
 from remit.scenarios.running import Played, World, play
-from remit.service.reading.sheets import claims, story
+from remit.service.reading.sheets import capacity, claims, outside, story
+from remit.service.reading.sheets import states as states_module
 from remit.service.reading.sheets.states import STATES
 from remit.service.reading.worksheet import worksheet
 from remit.surfaces.cli import sheets
@@ -278,6 +280,78 @@ def test_hostile_text_is_shown_and_never_obeyed() -> None:
     assert "<b>" not in marked.replace("\\<b\\>", "")
     assert "[x](" not in marked
     assert "\\|" in marked
+
+
+# Faults planted in the sheet: something is taken for something else, and a test above must fail.
+
+
+def valid_inferred_from_storage(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(states_module, "_valid", states_module._stored)
+
+
+def eligible_for_good_once_admitted(patch: pytest.MonkeyPatch) -> None:
+    def admitted(story_: Any) -> Any:
+        told = story_.first(AdmissionDecided)
+        return (Result.PASS, "ADMIT", told.evidence) if told else (Result.NOT_TESTED, "", "")
+
+    patch.setattr(states_module, "_eligible", admitted)
+
+
+def a_lease_that_never_ends(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(story.Story, "lease_ended", property(lambda _self: None))
+
+
+def completed_without_a_look_up(patch: pytest.MonkeyPatch) -> None:
+    def sent(story_: Any) -> Any:
+        told = story_.intended
+        return (Result.PASS, "sent", told.evidence) if told else (Result.NOT_TESTED, "", "")
+
+    patch.setattr(states_module, "_completed", sent)
+
+
+def expiry_taken_for_termination(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(outside, "termination", lambda _story: Result.PASS)
+
+
+def stale_figures_taken_as_current(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(capacity, "_figure", lambda value, _current: f"{value} ms")
+
+
+def an_unread_record_taken_as_compared(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(outside, "terminal", lambda _story: "COMPLETED")
+
+
+def what_nobody_sent_taken_as_acknowledged(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(outside, "acknowledgement", lambda _story: "RECORDED")
+
+
+PLANTED = (
+    valid_inferred_from_storage,
+    eligible_for_good_once_admitted,
+    a_lease_that_never_ends,
+    completed_without_a_look_up,
+    expiry_taken_for_termination,
+    stale_figures_taken_as_current,
+    an_unread_record_taken_as_compared,
+    what_nobody_sent_taken_as_acknowledged,
+)
+
+
+def all_of_it() -> None:
+    test_the_past_is_shown_as_it_was_and_no_state_is_inferred()
+    test_stale_figures_are_shown_and_counted_for_nothing()
+    test_ownership_attempt_and_retry_keep_apart_what_is_often_merged()
+    test_a_look_up_is_compared_part_by_part()
+
+
+@pytest.mark.parametrize("plant", PLANTED, ids=lambda plant: plant.__name__)
+def test_a_fault_planted_in_the_sheet_is_seen(
+    plant: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    all_of_it()
+    plant(monkeypatch)
+    with pytest.raises(AssertionError):
+        all_of_it()
 
 
 def write() -> None:

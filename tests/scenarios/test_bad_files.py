@@ -83,6 +83,10 @@ oracle:
         ("- {submit: {work: WORK-1, wrok: x}}", "this part is not known: did you mean work?"),
         ("- {submit: WORK-1, expect: {checks: {margin: MAYBE}}}", "expected one of PASS, FAIL"),
         ("- {submit: WORK-1, expect: {work: WORK-9}}", "there is no work 'WORK-9'"),
+        ("- {advance: 1s, at: now}", "the moment 'now' has a name already"),
+        ("- {advance: 1s, at: T}\n  - {advance: 1s, at: T}", "the moment 'T' has a name already"),
+        ("- {advance: 30000d}\n  - {advance: 30000d}", "more than a hundred years go by"),
+        ("- {advance: 40000d}", "expected a duration"),
         ("- {fork: [x]}", "found a list, expected a mapping"),
         ("- {fork: {A: [], B: []}}", "found no step"),
         ("[]", "found no step"),
@@ -119,12 +123,25 @@ def test_too_many_steps_are_refused_with_one_fault() -> None:
     assert len([line for line in places(text) if "more than 2000 steps" in line]) == 1
 
 
+def test_a_scenario_that_expects_nothing_is_refused() -> None:
+    """It could not fail, so that it passes would say nothing."""
+    quiet = small("steps:\n  - {submit: WORK-1}\n")
+    assert ["it expects nothing" in line for line in places(quiet)] == [True]
+    assert places(quiet + "covers: [row-7]\n") == []
+
+
+def test_too_many_branches_are_refused_and_not_played() -> None:
+    branches = "".join(f"      B{n}:\n        - {{advance: 1s}}\n" for n in range(65))
+    found = places(SMALL + "steps:\n  - fork:\n" + branches)
+    assert ["found 65 branches" in line for line in found] == [True]
+
+
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ("{next_fence: 0}", "expected 1 to 10000"),
-        ("{next_fence: 999999}", "expected 1 to 10000"),
-        ("{stored: {EXPORT: -1}}", "expected 0 to 10000"),
+        ("{next_fence: 0}", "expected 1 to 2000"),
+        ("{next_fence: 999999}", "expected 1 to 2000"),
+        ("{stored: {EXPORT: -1}}", "expected 0 to 2000"),
         ("{stored: 3}", "found a whole number, expected a mapping"),
         ("{fence: 3}", "this part is not known"),
         ("{work: [{work: WORK-1, until: finished}]}", "expected one of stored, decided"),
@@ -138,7 +155,7 @@ def test_a_bad_given_state_is_named(given: str, said: str) -> None:
 def test_labels_stand_for_known_kinds_of_ids() -> None:
     found = places(
         small(
-            "labels:\n  A: {fence: 1}\n  B: {lease: x}\n  C: {receipt: WORK-9}\nsteps:\n  - advance: 1s\n"
+            "labels:\n  A: {fence: 1}\n  B: {lease: x}\n  C: {receipt: WORK-9}\ncovers: [row-7]\nsteps:\n  - advance: 1s\n"
         )
     )
     assert len(found) == 2

@@ -14,8 +14,12 @@ from remit.core.ids import is_actor_name
 from remit.documents.fields import Faults
 from remit.documents.marked import Marked, shown
 from remit.scenarios import coverage, probes
-from remit.scenarios.clock import BUILT_IN, Moment
+from remit.scenarios.clock import BUILT_IN, MOST_US, Moment
 from remit.scenarios.model import Line, Probe, Scenario, Step
+
+MAX_BRANCHES: Final = 64
+MAX_PLAYED: Final = 20_000
+"""Most branches, and most steps over all of them: shared steps are played once for each."""
 
 
 def link(found: Scenario, faults: Faults, at: Marked) -> None:
@@ -46,6 +50,13 @@ class _Linker:
                     "$.covers",
                     f"{shown(label)!r} is no label: {_some(coverage.LABELS, label)}",
                 )
+        played = sum(len(steps) for steps in self.paths.values())
+        if len(self.paths) > MAX_BRANCHES or played > MAX_PLAYED:
+            found = f"found {len(self.paths)} branches with {played} steps to play"
+            self.faults.add(self.at, "$.steps", f"{found}, at most {MAX_BRANCHES} and {MAX_PLAYED}")
+            return
+        if not (self.scenario.oracle or self.scenario.covers or self._expects()):
+            self.faults.add(self.at, "$", "it expects nothing: add expect, oracle or covers")
         later = {d.label for d in self.scenario.documents if d.later}
         for branch, steps in self.paths.items():
             self._path(branch, steps, later)
@@ -56,12 +67,23 @@ class _Linker:
                 mark = self.at.value["labels"].value[name]
                 self.faults.add(mark, f"$.labels.{shown(name)}", f"there is no work {shown(of)!r}")
 
+    def _expects(self) -> bool:
+        """Whether any step says what must come of it."""
+        return any(step.expect is not None for steps in self.paths.values() for step in steps)
+
     def _path(self, branch: str, steps: tuple[Step, ...], later: set[str]) -> None:
         moments = set(BUILT_IN)
         handed: set[str] = set()
+        passed = 0
         for step in steps:
             fresh = id(step) not in self.seen
             self.seen.add(id(step))
+            passed += abs(int(step.args.get("for") or 0))
+            if fresh and passed > MOST_US:
+                self.note(step.line, step.verb, "more than a hundred years go by", step.column)
+            if fresh and step.at in moments:
+                said = f"the moment {shown(step.at)!r} has a name already"
+                self.note(step.line, f"{step.verb}.at", said, step.column)
             if step.at:
                 moments.add(step.at)
             if fresh:

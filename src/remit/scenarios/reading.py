@@ -22,8 +22,8 @@ from remit.scenarios.oracle import oracle
 
 MAX_BYTES: Final = 1 << 20
 MAX_STEPS: Final = 2_000
-MAX_FENCE: Final = 10_000
-MAX_STORED: Final = 10_000
+MAX_FENCE: Final = 2_000
+MAX_STORED: Final = 2_000
 
 NOTHING: Final = Marked({}, 1, 1)
 
