@@ -267,6 +267,7 @@ def test_hostile_text_is_shown_and_never_obeyed() -> None:
           - observe: {class: EXPORT, observed_at: now, start_delay: 0, duration: 1s}
           - at: T1
             submit: WORK-1
+        covers: [row-1]
     """
     text_ = small(steps).replace("operation_id: EXPORT-1", f'operation_id: "{HOSTILE}"')
     [one] = play(scenario_of(text_))

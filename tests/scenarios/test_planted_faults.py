@@ -167,6 +167,7 @@ def test_a_refusal_that_nobody_expected_fails() -> None:
         steps:
           - submit: WORK-1
           - lease: WORK-1
+        covers: [row-7]
     """)))  # fmt: skip
     assert found == ["line 21, lease: refused: expected accepted, found ITEM_NOT_READY"]
 
