@@ -69,7 +69,8 @@ def _section(screen: Screen, section: Data) -> None:
     if not (section["checks"] or lines):
         return
     screen.line()
-    if lines or claims or section.get("boxes"):
+    headed = bool(lines or claims or section.get("boxes"))
+    if headed:
         result = f": {section['result']}" if section["result"] else ""
         screen.line(f"{section['title'].upper()}{result}", "bold")
         for box in section.get("boxes") or []:
@@ -80,7 +81,8 @@ def _section(screen: Screen, section: Data) -> None:
             (c["result"], c["check"], c["observed"], c["required"], c["reason"] or c["evidence"])
             for c in section["checks"]
         ]
-        screen.table((section["title"].upper(), "CHECK", "OBSERVED", "REQUIRED", "WHY"), rows)
+        first = "RESULT" if headed else section["title"].upper()
+        screen.table((first, "CHECK", "OBSERVED", "REQUIRED", "WHY"), rows)
     if claims:
         screen.line(f"  safe claim: {claims['safe']}")
         screen.line(f"  claim limit: {claims['limit']}")
