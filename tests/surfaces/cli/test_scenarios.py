@@ -42,24 +42,23 @@ def test_a_line_that_does_not_come_out_is_exit_6(tmp_path: Path) -> None:
 
 
 def test_many_files_show_only_what_failed(tmp_path: Path) -> None:
-    (tmp_path / "wrong.yaml").write_text(
-        SMALL + "steps:\n  - lease: WORK-1\n".replace("lease", "submit")
-    )
+    text = SMALL + "covers: [row-7]\nsteps:\n  - submit: WORK-1\n"
+    (tmp_path / "small.yaml").write_text(text)
     files = [str(path) for path in sorted(SHIPPED.glob("margin-*.yaml"))]
-    ran = Cli(tmp_path).run("scenario", "run", *files, "wrong.yaml")
+    ran = Cli(tmp_path).run("scenario", "run", *files, "small.yaml")
     assert ran.status == 0
     assert ran.out.splitlines()[-1].startswith(f"{len(files) + 1} scenarios, ")
     assert "submit: verdict" not in ran.out
 
 
 def test_every_fault_of_every_file_is_refused_at_once(tmp_path: Path) -> None:
-    (tmp_path / "a.yaml").write_text("scenario: a\nsteps:\n  - nonsense: 1\n")
-    (tmp_path / "b.yaml").write_text("scenario: b\nsteps: []\n")
+    (tmp_path / "a.yaml").write_text("scenario: a\ncovers: [row-7]\nsteps:\n  - nonsense: 1\n")
+    (tmp_path / "b.yaml").write_text("scenario: b\ncovers: [row-7]\nsteps: []\n")
     ran = Cli(tmp_path).run("scenario", "run", "a.yaml", "b.yaml", str(STALE), "--json")
     assert ran.status == 2
     assert ran.error["code"] == "INPUT_PROBLEM"
     found = [(p["file"], p["line"], p["column"]) for p in ran.error["details"]["problems"]]
-    assert found == [("a.yaml", 3, 15), ("b.yaml", 2, 8)]
+    assert found == [("a.yaml", 4, 15), ("b.yaml", 3, 8)]
     assert Cli(tmp_path).run("scenario", "run", "none.yaml").status == 2
 
 
