@@ -28,6 +28,8 @@ LONGEST_S = 1.0
 MAY_CHANGE = {
     ("fact_rows", ("counter", "fence")),
     ("fact_rows", ("counter", "vtime")),
+    ("fact_rows", ("turn", "delivery")),
+    ("fact_rows", ("active", "delivery")),
     ("fact_rows", ("count", "ready")),
     ("fact_rows", ("count", "leased")),
     ("fact_rows", ("load", "class/delivery")),
