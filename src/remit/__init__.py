@@ -2,6 +2,7 @@
 
 ``remit.open(url)`` opens a ledger; ``ledger.acting("ann")`` gives the canonical operations for one
 actor, each taking one command or many; ``ledger.reading()`` gives a snapshot to read from.
+``remit.App()`` takes handlers for effect work, which ``remit worker`` runs.
 """
 
 from __future__ import annotations
@@ -10,9 +11,10 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from remit.wiring import Ledger
+    from remit.workers import App as App
 
 __version__ = "0.1.0"
-__all__ = ["__version__", "open"]
+__all__ = ["App", "__version__", "open"]
 
 
 def open(url: str) -> Ledger:
@@ -24,3 +26,12 @@ def open(url: str) -> Ledger:
     from remit.wiring import open_ledger
 
     return open_ledger(url)
+
+
+def __getattr__(name: str) -> object:
+    """``App`` is loaded when it is asked for: most programs read a ledger and need no worker."""
+    if name == "App":
+        from remit.workers import App
+
+        return App
+    raise AttributeError(f"module 'remit' has no attribute {name!r}")
