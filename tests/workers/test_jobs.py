@@ -141,7 +141,7 @@ def test_a_lost_answer_is_uncertain_and_never_a_failure(ground: Ground, after: b
     assert (ground.status(item), ground.effect().state) == ("held", EffectState.UNCERTAIN)
     assert report.as_data()["uncertain"] == 1
     assert kinds(ground, "EffectSent", "EffectUncertain", "WorkerTerminated", "LeaseReleased") == [
-        "EffectSent", "EffectUncertain", "WorkerTerminated", "LeaseReleased",
+        "EffectSent", "EffectUncertain", "WorkerTerminated", "EffectUncertain", "LeaseReleased",
     ]  # fmt: skip
     assert len(requests) == 1
 
@@ -310,7 +310,7 @@ def test_an_error_after_the_intent_leaves_the_effect_uncertain(ground: Ground) -
     item = ground.submit()
     run(ground, app)
     assert (ground.status(item), ground.effect().state) == ("held", EffectState.UNCERTAIN)
-    (event,) = [r.event for r in ground.events("EffectUncertain")]
+    event = ground.events("EffectUncertain")[0].event
     assert "RuntimeError: the connection broke" in event.reason  # type: ignore[attr-defined]  # of this type
 
 
@@ -519,7 +519,7 @@ def test_a_heartbeat_slower_than_the_lease_tells_the_job_and_revives_nothing(
         job.send(payload_of(job.effect_id))
 
     item = ground.submit()
-    report, events = run(ground, app, ttl_ms=1_000, max_jobs=1)
+    report, _ = run(ground, app, ttl_ms=1_000, max_jobs=1)
     assert told == [(True, "LEASE_EXPIRED")]
     assert requests == []
     assert report.as_data()["lost"] == 1
