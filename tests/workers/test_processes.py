@@ -58,9 +58,21 @@ class Place:
         return {**TOKEN, "POINT": point, "DOCUMENT": json.dumps(self.document)}
 
 
-@pytest.fixture(params=["filesystem", "http"])
-def place(request: pytest.FixtureRequest, ground: Ground, service: Service) -> Place:
-    return Place(ground, service if request.param == "http" else None)
+def cases(*quick: tuple[str, str]) -> Any:
+    """Every kind of destination at every point; those that are not quick are the long form."""
+    return pytest.mark.parametrize(
+        ("kind", "point"),
+        [
+            pytest.param(k, p, marks=() if (k, p) in quick else pytest.mark.torture)
+            for k in ("filesystem", "http")
+            for p in ("begun", "intended", "sending")
+        ],
+    )
+
+
+@pytest.fixture
+def place(kind: str, ground: Ground, service: Service) -> Place:
+    return Place(ground, service if kind == "http" else None)
 
 
 def paused(ground: Ground, worker: Worker, point: str) -> None:
@@ -89,7 +101,9 @@ def unique(ground: Ground) -> str:
     return f"E-{ground.ledger.store.ledger_id[:13]}"
 
 
-@pytest.mark.parametrize("point", ["begun", "intended", "sending"])
+@cases(
+    ("filesystem", "intended"), ("filesystem", "sending"), ("http", "intended"), ("http", "sending")
+)
 def test_a_worker_paused_past_its_lease_adds_no_second_effect_after_another_took_over(
     ground: Ground, place: Place, start: Start, point: str
 ) -> None:
@@ -116,7 +130,7 @@ def test_a_worker_paused_past_its_lease_adds_no_second_effect_after_another_took
         assert place.arrived(effect) in (1, -1), "the late worker sent nothing at all"
 
 
-@pytest.mark.parametrize("point", ["begun", "intended", "sending"])
+@cases(("filesystem", "begun"), ("filesystem", "intended"), ("http", "sending"))
 def test_a_worker_paused_past_its_lease_can_do_nothing_though_nobody_took_over(
     ground: Ground, place: Place, start: Start, point: str
 ) -> None:
