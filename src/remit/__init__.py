@@ -7,14 +7,14 @@ actor, each taking one command or many; ``ledger.reading()`` gives a snapshot to
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from remit.wiring import Ledger
-    from remit.workers import App as App
 
 __version__ = "0.1.0"
-__all__ = ["App", "__version__", "open"]
+__all__ = ["App", "__version__", "open"]  # App is made below when it is asked for
 
 
 def open(url: str) -> Ledger:
@@ -28,10 +28,11 @@ def open(url: str) -> Ledger:
     return open_ledger(url)
 
 
-def __getattr__(name: str) -> object:
-    """``App`` is loaded when it is asked for: most programs read a ledger and need no worker."""
-    if name == "App":
-        from remit.workers import App
+def __getattr__(name: str) -> Any:
+    """``App`` is loaded when it is asked for: most programs read a ledger and need no worker.
 
-        return App
+    It is named and not imported, since a worker stands above much that uses this package.
+    """
+    if name == "App":
+        return import_module("remit.workers").App
     raise AttributeError(f"module 'remit' has no attribute {name!r}")

@@ -56,7 +56,7 @@ if POINT == "intended":
         _intend(self, *given)
         point("intended")
 
-    Job.intend = _then_wait  # type: ignore[method-assign]  # that is the place
+    Job.intend = _then_wait  # type: ignore[method-assign, assignment]  # that is the place
 
 
 @app.handler("export", destination="exports")

@@ -71,7 +71,7 @@ def sending(ground: Ground, raises: Exception | None = None, after: bool = False
             return response
 
     app = remit.App()
-    app.destination("exports", Wrapped())  # type: ignore[arg-type]  # it has what the port wants
+    app.destination("exports", Wrapped())
 
     @app.handler("export", destination="exports")
     def export(job: Job) -> None:
@@ -126,7 +126,7 @@ def test_the_intent_is_on_the_ledger_before_anything_leaves(ground: Ground) -> N
         }
     )  # fmt: skip
     app = App()
-    app.destination("exports", Looking())  # type: ignore[arg-type]  # it has what the port wants
+    app.destination("exports", Looking())
     app.handler("export", destination="exports")(lambda job: job.send(payload_of(job.effect_id)))
     ground.submit()
     run(ground, app)
@@ -166,7 +166,12 @@ def test_what_never_left_is_said_to_be_uncertain_and_is_sent_again_once_it_was_l
     assert ground.effect().state is EffectState.UNCERTAIN
     whole, sent = sending_again(ground)
     run(ground, whole, reconcile=True)
-    ground.until(lambda: run(ground, whole, reconcile=True) and ground.status(item) == "verified")
+
+    def verified() -> bool:
+        run(ground, whole, reconcile=True)
+        return ground.status(item) == "verified"
+
+    ground.until(verified)
     assert len(requests) == len(sent) == 1
     assert ground.item(item).attempt == 2
 
@@ -229,8 +234,10 @@ def test_two_threads_of_one_handler_send_once(ground: Ground) -> None:
                 raised.append(type(error).__name__)
 
         threads = [threading.Thread(target=go) for _ in range(4)]
-        [thread.start() for thread in threads]
-        [thread.join() for thread in threads]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
 
     ground.submit()
     run(ground, app)

@@ -149,8 +149,10 @@ def test_a_message_that_waited_on_one_that_was_rolled_back_is_stored(
             told.append(error)
 
     threads = [threading.Thread(target=one, args=(wait,)) for wait in (None, first)]
-    [thread.start() for thread in threads]
-    [thread.join(20) for thread in threads]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(20)
     (kept,) = [t for t in told if isinstance(t, Submitted)]
     (gone,) = [t for t in told if not isinstance(t, Submitted)]
     assert isinstance(gone, StoreUnavailable)

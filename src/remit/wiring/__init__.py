@@ -322,45 +322,6 @@ def destination(
     return build(document, os.environ if environment is None else environment)
 
 
-def destination_document(text: bytes) -> Mapping[str, Any]:
-    """A destination's document from the text that was registered: JSON, or YAML where it is there.
-
-    Raises ``BAD_INPUT`` for anything else.
-    """
-    import msgspec
-
-    try:
-        found: Any = msgspec.json.decode(text)
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        found = _yaml(text)
-    if not isinstance(found, dict):
-        raise RemitError(
-            f"cannot read a destination's document: found {type(found).__name__}, expected a map",
-            "register it as docs/reference/destinations.md shows",
-            code=Code.BAD_INPUT,
-        )
-    return found
-
-
-def _yaml(text: bytes) -> Any:
-    try:
-        import yaml
-    except ImportError:
-        raise RemitError(
-            "cannot read a destination's document: it is no JSON",
-            "write it as JSON, or install pyyaml",
-            code=Code.BAD_INPUT,
-        ) from None
-    try:
-        return yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        raise RemitError(
-            f"cannot read a destination's document: {type(error).__name__}",
-            "register it as JSON or YAML",
-            code=Code.BAD_INPUT,
-        ) from error
-
-
 def enforced(document: Mapping[str, Any]) -> Enforced:
     """What a destination's document says that it enforces, for registering; reads no credential."""
     from remit.destinations.documents import build

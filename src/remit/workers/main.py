@@ -17,6 +17,7 @@ from remit import wiring
 from remit.core.facts import LEDGER, Actor, Ledger
 from remit.core.refusals import Code
 from remit.ports import RemitError
+from remit.wiring.reaching import document_of
 from remit.workers.app import App
 from remit.workers.reaching import reach
 from remit.workers.settings import Settings, Tell
@@ -63,5 +64,5 @@ def make(
     chosen = settings or Settings()
     if not chosen.ttl_ms and isinstance(whole, Ledger):
         chosen = replace(chosen, ttl_ms=whole.policy.ttl_ms)
-    reached = reach(ledger.store, app, wiring.destination, wiring.destination_document)
+    reached = reach(ledger.store, app, wiring.destination, document_of)
     return Worker(operations, app, reached, chosen, tell)

@@ -19,8 +19,8 @@ from remit.workers.app import App
 Build = Callable[[Mapping[str, Any]], Destination]
 """Makes an adapter of a document."""
 
-Parse = Callable[[bytes], Mapping[str, Any]]
-"""Reads the text of a registered document."""
+Parse = Callable[[bytes, str], Mapping[str, Any]]
+"""Reads the text that was registered with a label."""
 
 FLAGS: Final = (
     "idempotency_key",
@@ -69,14 +69,14 @@ def reach(store: Store, app: App, build: Build, parse: Parse) -> dict[str, Desti
                 {"destination": name},
                 code=Code.NOT_FOUND,
             )
-        adapter = _adapter(name, app.destinations.get(name), text, build, parse)
+        adapter = _adapter(there, app.destinations.get(name), text, build, parse)
         _demand(name, there, adapter.enforced)
         found[name] = adapter
     return found
 
 
 def _adapter(
-    name: str,
+    there: Registered,
     given: Destination | Mapping[str, Any] | None,
     text: bytes | None,
     build: Build,
@@ -88,12 +88,12 @@ def _adapter(
         return given
     if not text:
         raise RemitError(
-            f"cannot reach {name!r}: its document is not kept on the ledger",
-            f"give the app an adapter or a document: app.destination({name!r}, …)",
-            {"destination": name},
+            f"cannot reach {there.name!r}: its document is not kept on the ledger",
+            f"give the app an adapter or a document: app.destination({there.name!r}, …)",
+            {"destination": there.name},
             code=Code.BAD_INPUT,
         )
-    return build(parse(text))
+    return build(parse(text, there.label))
 
 
 def _demand(name: str, there: Registered, kept: Enforced) -> None:

@@ -14,12 +14,12 @@ from collections.abc import Mapping
 from typing import Final
 
 from remit.core.effect_events import EffectObserved
-from remit.core.ids import effect_key
 from remit.core.refusals import Refused
 from remit.ports import OutcomeUnknown, StoreUnavailable
-from remit.ports.destination import Destination, LookUp
+from remit.ports.destination import Destination
 from remit.service.operations import Operations
-from remit.service.reconciling import Lookup, Question, Reconciler, Shown
+from remit.service.reconciling import Reconciler
+from remit.wiring.reaching import lookup
 from remit.workers.endings import said
 from remit.workers.settings import Tell
 
@@ -29,37 +29,6 @@ BATCH: Final = 100
 SHORTEST_S: Final = 0.1
 LONGEST_S: Final = 2.0
 """Pauses between rounds, the longer the less there is to do."""
-
-
-def lookups(reached: Mapping[str, Destination], timeout_ms: int) -> dict[str, Lookup]:  # fmt: skip
-    """How the reconciler asks each destination."""
-
-    def asking(adapter: Destination) -> Lookup:
-        def ask(question: Question) -> Shown:
-            undone = effect_key(question.compensates) if question.compensates else ""
-            seen = adapter.look_up(
-                LookUp(
-                    question.effect_id,
-                    question.key,
-                    question.operation,
-                    question.manifest_id,
-                    question.fence,
-                    timeout_ms,
-                    undone,
-                )
-            )
-            return Shown(
-                seen.result,
-                seen.objects,
-                seen.values,
-                seen.differences,
-                seen.consistent,
-                seen.confirmed_fence,
-            )
-
-        return ask
-
-    return {name: asking(adapter) for name, adapter in reached.items()}
 
 
 class Watcher:
@@ -74,7 +43,7 @@ class Watcher:
     ) -> None:
         self._reconciler = Reconciler(
             operations.store,
-            lookups(reached, timeout_ms),
+            {name: lookup(adapter, timeout_ms) for name, adapter in reached.items()},
             lambda: random.getrandbits(32),
             operations=operations,
             given_only=True,
