@@ -280,6 +280,7 @@ def test_a_stop_lets_what_runs_finish_and_takes_no_more(ground: Ground, start: S
     assert ground.leases() == []
 
 
+@pytest.mark.torture
 def test_a_stop_with_the_store_away_says_which_leases_it_leaves(
     ground: Ground, start: Start
 ) -> None:

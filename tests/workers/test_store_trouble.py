@@ -121,6 +121,7 @@ def test_a_stop_that_cannot_hand_back_names_the_lease(
     trouble.left = 0
     goes_on.set()
     assert worker._report.left == (lease.id,)
+    ground.until(lambda: not worker._running)
 
 
 def test_a_message_that_waited_on_one_that_was_rolled_back_is_stored(

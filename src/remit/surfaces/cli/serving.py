@@ -29,6 +29,7 @@ from remit.surfaces.cli.visible import visible
 from remit.surfaces.cli.working import duration_ms
 
 if TYPE_CHECKING:
+    from remit.workers.leaving import Report
     from remit.workers.worker import Worker
 
 EVERY_S: Final = 5.0
@@ -36,6 +37,48 @@ EVERY_S: Final = 5.0
 
 QUIET: Final = frozenset(("leased", "reported", "observed", "handed-back", "started"))
 """Events that people see as counts."""
+
+
+AppName = Annotated[
+    str, typer.Argument(metavar="MODULE:APP", help="The module, and its remit.App().")
+]
+Concurrency = Annotated[
+    int, typer.Option("--concurrency", metavar="N", min=1, max=1_000, help="Jobs at once.")
+]
+Classes = Annotated[
+    list[str] | None,
+    typer.Option("--class", metavar="NAME", help="Only this work class; may be repeated."),
+]
+Tenants = Annotated[
+    list[str] | None,
+    typer.Option("--tenant", metavar="NAME", help="Only this tenant; may be repeated."),
+]
+MaxJobs = Annotated[
+    int, typer.Option("--max-jobs", metavar="N", min=0, help="End after N jobs; 0: never.")
+]
+ExitWhenIdle = Annotated[
+    bool, typer.Option("--exit-when-idle", help="End when nothing is ready and nothing runs.")
+]
+Ttl = Annotated[
+    str,
+    typer.Option(
+        "--ttl",
+        metavar="TIME",
+        help="How long a lease holds unless it is renewed: 30s, 5m. Default: 60s.",
+    ),
+]
+Grace = Annotated[
+    str,
+    typer.Option(
+        "--grace",
+        metavar="TIME",
+        help="How long running jobs may take to finish after a stop. Default: 30s.",
+    ),
+]
+Reconcile = Annotated[
+    bool,
+    typer.Option("--reconcile", help="Look effects up as well, where the app can reach them."),
+]
 
 
 class Teller:
@@ -96,46 +139,15 @@ def stopped_by_signals(worker: Worker) -> Iterator[None]:
 )
 def worker(
     session: Session,
-    name: Annotated[
-        str, typer.Argument(metavar="MODULE:APP", help="The module, and its remit.App().")
-    ],
-    concurrency: Annotated[
-        int, typer.Option("--concurrency", metavar="N", min=1, max=1_000, help="Jobs at once.")
-    ] = 1,
-    classes: Annotated[
-        list[str] | None,
-        typer.Option("--class", metavar="NAME", help="Only this work class; may be repeated."),
-    ] = None,
-    tenants: Annotated[
-        list[str] | None,
-        typer.Option("--tenant", metavar="NAME", help="Only this tenant; may be repeated."),
-    ] = None,
-    max_jobs: Annotated[
-        int, typer.Option("--max-jobs", metavar="N", min=0, help="End after N jobs; 0: never.")
-    ] = 0,
-    exit_when_idle: Annotated[
-        bool, typer.Option("--exit-when-idle", help="End when nothing is ready and nothing runs.")
-    ] = False,
-    ttl: Annotated[
-        str,
-        typer.Option(
-            "--ttl",
-            metavar="TIME",
-            help="How long a lease holds unless it is renewed: 30s, 5m. Default: 60s.",
-        ),
-    ] = "",
-    grace: Annotated[
-        str,
-        typer.Option(
-            "--grace",
-            metavar="TIME",
-            help="How long running jobs may take to finish after a stop. Default: 30s.",
-        ),
-    ] = "",
-    reconcile: Annotated[
-        bool,
-        typer.Option("--reconcile", help="Look effects up as well, where the app can reach them."),
-    ] = False,
+    name: AppName,
+    concurrency: Concurrency = 1,
+    classes: Classes = None,
+    tenants: Tenants = None,
+    max_jobs: MaxJobs = 0,
+    exit_when_idle: ExitWhenIdle = False,
+    ttl: Ttl = "",
+    grace: Grace = "",
+    reconcile: Reconcile = False,
 ) -> Answer:
     """Run the handlers of an app for effect work that is ready, until stopped by SIGTERM or SIGINT.
 
@@ -163,6 +175,11 @@ def worker(
     teller("started", {"actor": session.actor, "concurrency": concurrency, "handlers": len(found.handlers)})  # fmt: skip
     with stopped_by_signals(made):
         report = made.run()
+    return _ended(report)
+
+
+def _ended(report: Report) -> Answer:
+    """The end of the command; a handler that never returned ends with the process."""
     status = 0
     if report.left:
         refused = stop(
