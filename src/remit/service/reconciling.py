@@ -93,7 +93,11 @@ class Task:
 
 
 class Reconciler:
-    """Looks up effects of one ledger in the destinations that it was given, by their names."""
+    """Looks up effects of one ledger in the destinations that it was given, by their names.
+
+    With ``given_only`` what is due in another destination is left to somebody who can ask there,
+    instead of being recorded as unavailable.
+    """
 
     def __init__(
         self,
@@ -103,11 +107,13 @@ class Reconciler:
         *,
         operations: Operations | None = None,
         repeats: Mapping[str, Repeat] | None = None,
+        given_only: bool = False,
     ) -> None:
         self.store = store
         self.lookups = lookups
         self.jitter = jitter
         self.repeats = repeats or {}
+        self.given_only = given_only
         engine = operations.engine if operations is not None else None
         self.operations = Operations(store, Caller(RECONCILER), engine)
 
@@ -126,13 +132,20 @@ class Reconciler:
         answers: list[tuple[str, Answer]] = []
         batch: list[str] = []
         with self.store.read() as tx:
-            names = list(_due(tx, limit))
+            names = list(_due(tx, limit, self._asks))
         for name in names:
             batch.append(name)
             if len(batch) == BATCH:
                 answers += self._batch(batch)
                 batch = []
         return answers + self._batch(batch)
+
+    def _asks(self, tx: ReadTx, effect: Effect) -> bool:
+        """Whether this one looks this effect up."""
+        if not self.given_only or effect.replay_class == ReplayClass.PURE:
+            return True
+        there = tx.load([("destination", effect.destination)])["destination", effect.destination]
+        return isinstance(there, Destination) and there.name in self.lookups
 
     def _batch(self, names: list[str]) -> list[tuple[str, Answer]]:
         if not names:
@@ -255,12 +268,13 @@ def _receipt(task: Task) -> Shown:
 # What is due.
 
 
-def _due(tx: ReadTx, limit: int) -> Iterator[str]:
+def _due(tx: ReadTx, limit: int, asks: Callable[[ReadTx, Effect], bool]) -> Iterator[str]:
     now, epoch = tx.now(), _epoch(tx)
     found = 0
     for name, shipped in dict(_named(tx)).items():
         effect = tx.load([("effect", name)])["effect", name] if name else None
-        if isinstance(effect, Effect) and _is_due(effect, epoch, now, shipped=shipped):
+        due = isinstance(effect, Effect) and _is_due(effect, epoch, now, shipped=shipped)
+        if isinstance(effect, Effect) and due and asks(tx, effect):
             yield name
             found += 1
             if limit and found >= limit:

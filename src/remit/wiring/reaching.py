@@ -6,6 +6,7 @@ enforces is taken from its adapter, which refuses claims that it cannot keep.
 
 from __future__ import annotations
 
+import json
 import secrets
 from collections.abc import Mapping
 from dataclasses import replace
@@ -15,6 +16,8 @@ from remit.core.change import changed
 from remit.core.decide.ledger import RECONCILER
 from remit.core.effect_commands import RegisterDestination
 from remit.core.effect_facts import Destination as Registered
+from remit.core.ids import effect_key
+from remit.core.refusals import Code
 from remit.documents.marked import Problem
 from remit.documents.rulings import Ruling
 from remit.documents.rulings import rulings as read
@@ -76,32 +79,60 @@ def destinations_in_force(ledger: Ledger) -> dict[str, Destination]:
     return found
 
 
+def document_of(text: bytes, label: str) -> Mapping[str, Any]:
+    """How the destination of a label is reached, from the text that was registered with it.
+
+    That is the document of this label in a file of documents, or the adapter's own document as JSON.
+    Raises ``BAD_INPUT`` where the text says neither.
+    """
+    for ruling in read(text)[0]:
+        if (ruling.kind, ruling.label) == ("destination", label) and ruling.reach:
+            return ruling.reach
+    try:
+        found: Any = json.loads(text)
+    except ValueError:
+        found = None
+    if isinstance(found, dict) and "kind" in found:
+        return found
+    raise RemitError(
+        f"cannot reach the destination {label!r}: its document does not say how",
+        "register one with a kind and settings under a new label",
+        {"label": label},
+        code=Code.BAD_INPUT,
+    )
+
+
+def lookup(adapter: Destination, timeout_ms: int = 30_000) -> Lookup:
+    """How the reconciler asks one destination, each question bounded in time."""
+
+    def ask(question: Question) -> Shown:
+        # On the ledger a compensation names the effect that it undoes, outside that effect's key.
+        undone = effect_key(question.compensates) if question.compensates else ""
+        seen = adapter.look_up(
+            LookUp(
+                question.effect_id,
+                question.key,
+                question.operation,
+                question.manifest_id,
+                question.fence,
+                timeout_ms,
+                undone,
+            )
+        )
+        return Shown(
+            str(seen.result),
+            seen.objects,
+            seen.values,
+            seen.differences,
+            seen.consistent,
+            seen.confirmed_fence,
+        )
+
+    return ask
+
+
 def reconciler(ledger: Ledger) -> Reconciler:
     """What looks effects up in the destinations in force, over their adapters."""
-
-    def lookup(adapter: Destination) -> Lookup:
-        def ask(question: Question) -> Shown:
-            seen = adapter.look_up(
-                LookUp(
-                    question.effect_id,
-                    question.key,
-                    question.operation,
-                    question.manifest_id,
-                    fence=question.fence,
-                    compensates=question.compensates,
-                )
-            )
-            return Shown(
-                str(seen.result),
-                seen.objects,
-                seen.values,
-                seen.differences,
-                seen.consistent,
-                seen.confirmed_fence,
-            )
-
-        return ask
-
     lookups = {name: lookup(adapter) for name, adapter in destinations_in_force(ledger).items()}
     operations = ledger.acting(RECONCILER)
     return Reconciler(ledger.store, lookups, lambda: secrets.randbits(32), operations=operations)

@@ -67,6 +67,7 @@ def test_the_check_of_the_reference_can_fail() -> None:
         "remit claim --ttl",
         "remit lease --ttl",
         "remit renew --ttl",
+        "remit worker --ttl",
     ]
     assert undocumented(text.replace("### `remit note", "### `remit nte")) == [
         "remit note", "remit nte (there is no such command)",

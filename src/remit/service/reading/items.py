@@ -158,9 +158,9 @@ def ready(tx: ReadTx, limit: int) -> dict[str, Any]:
     """``ready``: items in the order in which leases would be given."""
     number = total(tx, [Status.READY])
     wanted = limit or max(number, 1)
-    lanes = _lanes(tx, min(wanted, LANES) if limit else wanted)
+    lanes = lanes_in_turn(tx, min(wanted, LANES) if limit else wanted)
     heads = {str(lane.id): tx.ready(lane.id, None, wanted) for lane in lanes}
-    ids = merge(heads, lanes, wanted, _turns(tx, lanes))
+    ids = merge(heads, lanes, wanted, turns_of(tx, lanes))
     return {
         "items": summaries(tx, load_items(tx, ids)),
         "total": number,
@@ -168,7 +168,7 @@ def ready(tx: ReadTx, limit: int) -> dict[str, Any]:
     }
 
 
-def _turns(tx: ReadTx, lanes: list[Lane]) -> dict[str, Turns]:
+def turns_of(tx: ReadTx, lanes: list[Lane]) -> dict[str, Turns]:
     """How far the classes of these lanes are."""
     found = {}
     for own in dict.fromkeys(class_of(lane.id) for lane in lanes):
@@ -183,7 +183,8 @@ def _int(fact: object) -> int:
     return fact if isinstance(fact, int) else 0
 
 
-def _lanes(tx: ReadTx, limit: int) -> list[Lane]:
+def lanes_in_turn(tx: ReadTx, limit: int) -> list[Lane]:
+    """Lanes that have something ready, the next in turn first."""
     names = tx.lanes(limit)
     facts = tx.load([("lane", name) for name in names])
     return in_turn(f for f in facts.values() if isinstance(f, Lane))
