@@ -17,6 +17,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from remit.core.change import quick
 from remit.core.checks import Result
 from remit.core.scopes import pattern_problem
 
@@ -115,6 +116,7 @@ class Answer(StrEnum):
     NONE = "none"
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class RowSpec:
     """What a verification row asks for, without its identity; `problems` checks the bounds.
