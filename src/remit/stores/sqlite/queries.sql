@@ -276,7 +276,15 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 -- Compare-and-set on the version that was loaded, as every update below.
 UPDATE item_rows
    SET status = ?, lane = ?, rank = ?, gate = ?, hold_reason = ?, hold_trigger = ?,
-       hold_at = ?, hold_rank = ?, follows = ?, lease_fence = ?, lease_expires_at = ?, lease_actor = ?, text_digest = ?, unmet = ?, version = ?,
+       hold_at = ?, hold_rank = ?, follows = ?, lease_fence = ?, lease_expires_at = ?,
+       lease_actor = ?, text_digest = ?, unmet = ?, version = ?, state = ?
+ WHERE ledger_id = ? AND id = ? AND number = ? AND version = ?;
+
+-- name: lease_item
+-- For a move that changes no column but these, as a lease and its end do. The indexes of the others
+-- are not looked at: SQLite looks at an index whenever SET names a column of it.
+UPDATE item_rows
+   SET status = ?, lease_fence = ?, lease_expires_at = ?, lease_actor = ?, unmet = ?, version = ?,
        state = ?
  WHERE ledger_id = ? AND id = ? AND number = ? AND version = ?;
 
