@@ -225,7 +225,7 @@ def _command_problems(spec: RowSpec) -> list[str]:
         found.append(f"argv: {len(spec.argv)} arguments, at most {ARGUMENT_LIMIT_COUNT}")
     if sum(map(len, spec.argv)) > ARGUMENT_LIMIT_CHARS:
         found.append(f"argv: more than {ARGUMENT_LIMIT_CHARS} characters")
-    if any("\0" in argument for argument in spec.argv):
+    if "\0" in "".join(spec.argv):
         found.append("argv: an argument has a NUL character")
     if spec.rubric is not None:
         found.append("rubric: a command row has none")

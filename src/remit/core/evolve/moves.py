@@ -33,12 +33,11 @@ def read(get: Get, out: Out, kind: str, name: str) -> Any:
 def add(get: Get, out: Out, kind: str, name: str, by: int) -> int:
     """Change a counter, absent meaning zero, and return its new value."""
     key = (kind, name)
-    value = out.get(key)
+    value: Any = out.get(key)
     if value is None:
         value = get(kind, name) or 0
-    value += by  # type: ignore[operator]  # counters are integers
-    out[key] = value
-    return value
+    out[key] = value = value + by
+    return value  # type: ignore[no-any-return]  # counters are integers
 
 
 def item_of(get: Get, rec: Recorded) -> Item:
@@ -68,7 +67,7 @@ def check_move(rec: Recorded, item: Item, tid: str, source: str, target: str) ->
     """Demand that the table has this move and that the item stands where the event says (INV-4)."""
     if item.status.value != source:
         raise FoldError(rec, f"{item.id} is {item.status}, the event moves it from {source}")
-    to = Status(target)
+    to = target if target.__class__ is Status else Status(target)
     if not permitted(tid, item.kind, item.status, to):
         raise FoldError(rec, f"{tid} does not lead from {source} to {target} for {item.kind} work")
     return to
