@@ -317,6 +317,10 @@ INSERT INTO lane_rows (ledger_id, id, passed, ready, body) VALUES (?, ?, ?, ?, ?
 -- A lane has no version of its own either.
 UPDATE lane_rows SET passed = ?, ready = ?, body = ? WHERE ledger_id = ? AND id = ? AND body = ?;
 
+-- name: touch_lane
+-- For a lane that keeps its turn and what it has ready, as at the end of a lease: its index stays.
+UPDATE lane_rows SET body = ? WHERE ledger_id = ? AND id = ? AND body = ?;
+
 -- name: delete_lane
 DELETE FROM lane_rows WHERE ledger_id = ? AND id = ? AND body = ?;
 

@@ -34,7 +34,8 @@ from remit.stores.tables import (
 _ORDER: Final = (
     "delete_edge", "delete_child", "delete_item", "delete_alias", "delete_triage", "delete_lane",
     "delete_fact",
-    "update_item", "lease_item", "touch_item", "update_alias", "update_triage", "update_lane", "update_fact",
+    "update_item", "lease_item", "touch_item", "update_alias", "update_triage", "update_lane",
+    "touch_lane", "update_fact",
     "insert_item", "insert_edge", "insert_child", "insert_alias", "insert_triage", "insert_lane",
     "insert_fact",
 )  # fmt: skip
@@ -153,8 +154,12 @@ class Batch:
         elif old is None:
             self._put(f"insert_{table}", key, (ledger, key[1], *body_columns(new)))
         else:
-            where = (ledger, key[1], encode_fact(old))
-            self._put(f"update_{table}", key, (*body_columns(new), *where))
+            before, columns = body_columns(old), body_columns(new)
+            where = (ledger, key[1], before[-1])
+            if table == "lane" and before[:-1] == columns[:-1]:
+                self._put("touch_lane", key, (columns[-1], *where))
+            else:
+                self._put(f"update_{table}", key, (*columns, *where))
 
     def _fact(self, change: Change) -> None:
         old, new, ledger = change.old, change.new, self._ledger_id
