@@ -320,7 +320,8 @@ class Lane:
     """One queue of one class and tenant: its stride pass, its weight and its live figures.
 
     ``weight`` is its share of its class. ``("active", CLASS)`` is the sum of weights of the lanes of a
-    class that have something ready, ``("turn", CLASS)`` how far the class is; see ``core.lanes``.
+    class that have something ready, ``("lane-turn", CLASS)`` how far the class is; see ``core.lanes``.
+    It lies beside the loads in the order of kinds, so that a lease writes one page for both.
     """
 
     id: LaneId
@@ -390,6 +391,6 @@ FACT_TYPES: Final[dict[str, type]] = {
     "rate": Rate,
     "charge": int,
     "active": int,
-    "turn": int,
+    "lane-turn": int,
 }
 """Which type a kind of fact has; stores decode by it."""

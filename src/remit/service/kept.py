@@ -37,7 +37,7 @@ SHARED: Final = frozenset(
         "rule",
         "goal",
         "active",
-        "turn",
+        "lane-turn",
         "limit",
         "spend",
         "rate",

@@ -88,7 +88,7 @@ def _queued(work_class: str, tenant: str) -> dict[Key, None]:
     return {
         ("lane", lane_of(work_class, tenant)): None,
         ("active", work_class): None,
-        ("turn", work_class): None,
+        ("lane-turn", work_class): None,
         ("load", f"class/{work_class}"): None,
         ("load", f"tenant/{tenant}"): None,
     }

@@ -92,7 +92,9 @@ def account(get: Get, out: Out, item: Item, to: Status) -> None:
     if leased > 0:
         vtime = out["counter", "vtime"] = max(passed, read(get, out, "counter", "vtime") or 0)
         weight = class_weight(get, own)
-        turn = out["turn", own] = turn_after(read(get, out, "turn", own) or 0, vtime, weight)
+        turn = out["lane-turn", own] = turn_after(
+            read(get, out, "lane-turn", own) or 0, vtime, weight
+        )
         passed = turn + round_of(weight, lane.weight, read(get, out, "active", own) or 0)
     if ready < 0 and lane.ready == 1:
         add(get, out, "active", own, -lane.weight)
@@ -108,10 +110,10 @@ def _joins(get: Get, out: Out, own: str, lane: Lane) -> int:
     """
     active = read(get, out, "active", own) or 0
     out["active", own] = active + lane.weight
-    turn = read(get, out, "turn", own) or 0
+    turn = read(get, out, "lane-turn", own) or 0
     if not active:
         vtime = read(get, out, "counter", "vtime") or 0
-        turn = out["turn", own] = max(turn, vtime)
+        turn = out["lane-turn", own] = max(turn, vtime)
     if lane.passed > turn:
         return lane.passed
     return int(turn) + STRIDE * active // (class_weight(get, own) * lane.weight)
