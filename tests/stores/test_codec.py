@@ -117,6 +117,33 @@ def test_what_has_no_canonical_form_is_refused(event: Event) -> None:
     assert "nothing was written" in caught.value.hint
 
 
+@pytest.mark.parametrize(
+    "unsound",
+    [
+        Check("x", Result.PASS, 1),  # type: ignore[arg-type]  # what must be refused
+        Check("x", "MAYBE"),  # type: ignore[arg-type]  # what must be refused
+        Check("x", Result.PASS, "\ud800"),
+        Lease("", "", 1, "", 1, 1, 1, 1),
+    ],
+    ids=["a figure", "not a result", "no text", "no check"],
+)
+def test_a_check_is_refused_each_time_beside_those_that_were_found_good(unsound: Any) -> None:
+    good = Check("spend", Result.NOT_TESTED)
+    for _ in range(2):
+        codec.encode_event(ItemAdmitted("", "", "", "", "", 1, 1, (good, good)))
+        with pytest.raises(codec.NotCanonicalError):
+            codec.encode_event(ItemAdmitted("", "", "", "", "", 1, 1, (good, unsound)))
+
+
+def test_many_different_checks_each_keep_their_own_bytes() -> None:
+    for number in range(2 * codec.MOST_GOOD):
+        event = ItemAdmitted("", "", "", "", "", 1, 1, (Check("x", Result.PASS, f"{number}"),))
+        payload = codec.encode_event(event)
+        assert payload == rfc8785.dumps(plain(event))
+        assert codec.decode_event("ItemAdmitted", payload) == event
+    assert len(codec._GOOD) <= codec.MOST_GOOD  # what is remembered is bounded
+
+
 def test_a_class_outside_the_registry_is_refused() -> None:
     @dataclasses.dataclass(frozen=True, slots=True)
     class Invented(Event):

@@ -15,6 +15,7 @@ from functools import lru_cache
 from typing import Final
 
 from remit.core import gates
+from remit.core.change import quick
 from remit.core.checks import Check, Result
 from remit.core.dependencies import unmet_edges
 from remit.core.effects import awaits_retry
@@ -45,6 +46,7 @@ _NOT_ASKED: Final = tuple(
 )
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Assessment:
     """A verdict with its reason, the gate that is not open, the trigger, and every check."""

@@ -7,12 +7,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from remit.core.change import quick
+
 
 @dataclass(frozen=True, slots=True)
 class Command:
     """The base of all commands."""
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Ask:
     """Who asks and when.

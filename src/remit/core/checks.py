@@ -11,6 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from remit.core.change import quick
+
 
 class Result(StrEnum):
     """The four results of a check."""
@@ -21,6 +23,7 @@ class Result(StrEnum):
     NOT_TESTED = "NOT_TESTED"
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Check:
     """One recorded comparison.

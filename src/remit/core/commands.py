@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from remit.core.asking import NO_TEXT, Ask, Command, Text
+from remit.core.change import quick
 from remit.core.checks import Check
 from remit.core.effect_commands import (
     CancelWork,
@@ -117,6 +118,7 @@ __all__ = [
 ]
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class CreateItem(Command):
     """Create an item with the goal, requirement and rows that are drafted from it.
@@ -199,6 +201,7 @@ class Recheck(Command):
     item: str
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class GrantLease(Command):
     """Lease an item; an empty ``item`` takes the next in lease order.
@@ -249,6 +252,7 @@ class ReportProgress(Command):
     spent_micros: int | None = None
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class ReportCompletion(Command):
     """Hand in work. ``taken_over`` says that the host holds the commits under a ref of its own."""

@@ -17,6 +17,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final, TypeVar
 
+from remit.core.change import quick
+
 E = TypeVar("E")
 
 EVENTS: Final[dict[str, type[Any]]] = {}
@@ -48,6 +50,7 @@ class Event:
     PHASE: ClassVar[str] = ""
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Recorded:
     """An event with its place on the ledger: what the fold reads.
@@ -240,6 +243,7 @@ class GoalDrafted(Event):
 
 
 @event("requirement")
+@quick
 @dataclass(frozen=True, slots=True)
 class RequirementDrafted(Event):
     """A requirement drafted from an item's own text.
@@ -256,6 +260,7 @@ class RequirementDrafted(Event):
 
 
 @event("row")
+@quick
 @dataclass(frozen=True, slots=True)
 class RowRegistered(Event):
     """A row of the verification plan: what will be run or judged, before the work starts.

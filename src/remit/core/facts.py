@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, NewType
 
+from remit.core.change import quick
 from remit.core.effect_facts import (
     AdmissionPolicy,
     Capacity,
@@ -127,6 +128,7 @@ class EdgeState(StrEnum):
     DEAD = "dead"
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Dependency:
     """One edge, as its dependent item keeps it.
@@ -144,6 +146,7 @@ class Dependency:
     inner: bool = False
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Lease:
     """Permission for one actor to work on one item until ``expires_at`` (microseconds).
@@ -162,6 +165,7 @@ class Lease:
     spend_micros: int = 0
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Plan:
     """Why the item exists and what will prove it."""
@@ -189,6 +193,7 @@ class Source:
     failed: bool
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Hold:
     """Why an item waits, who owns the wait, and what will lead to another decision (INV-3).
@@ -205,6 +210,7 @@ class Hold:
     rank: int = 0
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Work:
     """What was handed in, reviewed and observed of the current round of work."""
@@ -240,6 +246,7 @@ class RowOutcome:
     seq: int
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Item:
     """A work item: the fold of its own stream."""
@@ -307,12 +314,14 @@ def lane_of(work_class: str, tenant: str) -> LaneId:
     return LaneId(f"{work_class}|{tenant}")
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Lane:
     """One queue of one class and tenant: its stride pass, its weight and its live figures.
 
     ``weight`` is its share of its class. ``("active", CLASS)`` is the sum of weights of the lanes of a
-    class that have something ready, ``("turn", CLASS)`` how far the class is; see ``core.lanes``.
+    class that have something ready, ``("lane-turn", CLASS)`` how far the class is; see ``core.lanes``.
+    It lies beside the loads in the order of kinds, so that a lease writes one page for both.
     """
 
     id: LaneId
@@ -382,6 +391,6 @@ FACT_TYPES: Final[dict[str, type]] = {
     "rate": Rate,
     "charge": int,
     "active": int,
-    "turn": int,
+    "lane-turn": int,
 }
 """Which type a kind of fact has; stores decode by it."""

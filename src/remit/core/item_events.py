@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from remit.core.change import quick
 from remit.core.checks import Check
 from remit.core.events import Event, event
 from remit.core.facts import Lease
@@ -59,6 +60,7 @@ __all__ = [
 
 
 @event("item")
+@quick
 @dataclass(frozen=True, slots=True)
 class ItemCreated(Event):
     """An item exists, in draft, with the goal, requirements and rows that were drafted with it."""
@@ -208,6 +210,7 @@ class DependencySettled(Event):
 
 
 @event("item")
+@quick
 @dataclass(frozen=True, slots=True)
 class VerdictRecorded(Event):
     """Admission looked again and changed no status: the gate, reason or trigger is another one."""
@@ -221,6 +224,7 @@ class VerdictRecorded(Event):
 
 
 @event("item")
+@quick
 @dataclass(frozen=True, slots=True)
 class ItemAdmitted(Event):
     """T01: permission to join eligible demand, nothing more."""
@@ -236,6 +240,7 @@ class ItemAdmitted(Event):
 
 
 @event("item")
+@quick
 @dataclass(frozen=True, slots=True)
 class ItemHeld(Event):
     """T02: a HOLD with a typed reason, an owner and a trigger (INV-3)."""
@@ -251,6 +256,7 @@ class ItemHeld(Event):
 
 
 @event("item", "lease")
+@quick
 @dataclass(frozen=True, slots=True)
 class LeaseGranted(Event):
     """T03: one actor holds the item until the lease expires."""
@@ -273,6 +279,7 @@ class LeaseRenewed(Event):
 
 
 @event("item", "lease")
+@quick
 @dataclass(frozen=True, slots=True)
 class LeaseReleased(Event):
     """T04 by the holder: handed back before a result.

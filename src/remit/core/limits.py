@@ -73,10 +73,8 @@ def over_rate(draft: Draft, what: str, scopes: tuple[str, ...]) -> Refused | Non
     return None
 
 
-def reservation(draft: Draft, scopes: tuple[str, ...], asked: int) -> int:
-    """What a lease reserves: what was asked, else the largest that its limits say."""
-    if asked:
-        return asked
+def reservation(draft: Draft, scopes: tuple[str, ...]) -> int:
+    """What a lease reserves that asks for nothing: the largest that its limits say."""
     return max((limit.reserve_micros for limit in _limits(draft, scopes)), default=0)
 
 

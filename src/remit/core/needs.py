@@ -25,7 +25,7 @@ def needs(command: c.Command, ask: c.Ask) -> Iterable[Key]:
     match command:
         case c.CreateItem():
             keys.append(("lane", lane_of(command.work_class, command.tenant)))
-            keys += [("active", command.work_class), ("turn", command.work_class)]
+            keys += [("active", command.work_class), ("lane-turn", command.work_class)]
             if command.alias:
                 keys.append(("alias", command.alias))
                 keys.append(("dependents?", f"?{command.alias}"))

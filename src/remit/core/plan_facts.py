@@ -8,7 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from remit.core.change import quick
 
+
+@quick
 @dataclass(frozen=True, slots=True)
 class Goal:
     """The newest revision of a goal."""
@@ -20,6 +23,7 @@ class Goal:
     seq: int
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Requirement:
     """The newest revision of a requirement, and whether it still carries a drafting mark."""
@@ -33,6 +37,7 @@ class Requirement:
     seq: int
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Row:
     """A registered row of the verification plan; ``digest`` is what a result is bound to."""

@@ -35,7 +35,7 @@ def register(
 def registered(requirement: str, item: str, row: RowSpec) -> RowRegistered:
     """The event of a row, with the digest over every other field of it."""
     parts = (
-        row.kind.value,
+        str(row.kind),
         row.argv,
         row.rubric or "",
         row.expected_exit,
@@ -43,7 +43,7 @@ def registered(requirement: str, item: str, row: RowSpec) -> RowRegistered:
         row.red_reason or "",
         row.scope,
         row.artifacts,
-        row.control.value,
+        str(row.control),
         row.timeout_ms,
         row.output_limit_bytes,
         row.origin,

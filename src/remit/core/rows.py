@@ -17,6 +17,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from remit.core.change import quick
 from remit.core.checks import Result
 from remit.core.scopes import pattern_problem
 
@@ -115,6 +116,7 @@ class Answer(StrEnum):
     NONE = "none"
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class RowSpec:
     """What a verification row asks for, without its identity; `problems` checks the bounds.
@@ -223,7 +225,7 @@ def _command_problems(spec: RowSpec) -> list[str]:
         found.append(f"argv: {len(spec.argv)} arguments, at most {ARGUMENT_LIMIT_COUNT}")
     if sum(map(len, spec.argv)) > ARGUMENT_LIMIT_CHARS:
         found.append(f"argv: more than {ARGUMENT_LIMIT_CHARS} characters")
-    if any("\0" in argument for argument in spec.argv):
+    if "\0" in "".join(spec.argv):
         found.append("argv: an argument has a NUL character")
     if spec.rubric is not None:
         found.append("rubric: a command row has none")

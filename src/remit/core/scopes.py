@@ -31,7 +31,7 @@ def pattern_problem(pattern: str) -> str | None:
         return f"pattern must have 1 to {PATTERN_LIMIT_CHARS} characters, found {len(pattern)}"
     if pattern.startswith(("/", "!", "-")):
         return f"pattern {pattern!r} starts with {pattern[0]!r}; give a path from the root"
-    if any(ord(char) < 32 for char in pattern):
+    if min(pattern) < " ":
         return f"pattern {pattern!r} has a control character"
     for part in pattern.removesuffix("/").split("/"):
         if part in ("", ".", ".."):

@@ -94,11 +94,10 @@ class View:
         facts, original = self.facts, self.original
         items = []
         for key, fact in delta.items():
-            old = facts.get(key)
             if key not in original:
-                original[key] = old
-            if key[0] == "item" and isinstance(fact, Item):
-                items.append((old, fact))
+                original[key] = facts.get(key)
+            if fact.__class__ is Item:
+                items.append((facts.get(key), fact))
         facts.update(delta)
         for old, item in items:
             self._note(old, item)
@@ -165,8 +164,12 @@ class Draft:
         key = (kind, name)
         if key in self.delta:
             return self.delta[key]
-        fact = self._loaded.get(key)
-        return fact if fact is not None else self.view.get(kind, name)
+        fact = self._loaded.get(key, _ABSENT)
+        if fact is not _ABSENT:
+            return fact  # type: ignore[return-value]  # _ABSENT was handled
+        if kind in UNCOUNTED:
+            return None
+        raise Missing(key)
 
     def query(self, kind: str, name: str) -> Any:
         """The answer of a query, as of the beginning of the transaction."""
@@ -209,9 +212,10 @@ class Draft:
 
     def lanes(self) -> list[Lane]:
         """Lanes that had something ready, or have by now."""
-        names = dict.fromkeys(self.query("lanes?", ""))
-        names.update(dict.fromkeys(self.view.fresh))
-        facts = (self.get("lane", name) for name in names)
+        names = self.query("lanes?", "")
+        if self.view.fresh:
+            names = dict.fromkeys((*names, *self.view.fresh))
+        facts = [self.get("lane", name) for name in names]
         return [lane for lane in facts if isinstance(lane, Lane)]
 
     def changed_items(self) -> Iterable[str]:

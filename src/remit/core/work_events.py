@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from remit.core.change import quick
 from remit.core.checks import Check
 from remit.core.events import Event, event
 from remit.core.facts import Lease
 
 
 @event("item", "report:completion")
+@quick
 @dataclass(frozen=True, slots=True)
 class CompletionReported(Event):
     """T05: the holder says that it is done and hands in commits; approval is another matter."""

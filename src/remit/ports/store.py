@@ -12,6 +12,8 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+from remit.core.change import quick
+
 if TYPE_CHECKING:  # a cold read loads this module, and none of these
     from remit.core.events import Recorded
     from remit.core.facts import Fact, Key
@@ -92,6 +94,7 @@ class ItemQuery:
     hold: str = ""
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Change:
     """A fact to write: what was loaded (None: absent) and what it is now (None: remove)."""

@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from remit.core.admission import ADMISSION
+from remit.core.change import quick
 from remit.core.commands import (
     Ask,
     Command,
@@ -55,6 +56,7 @@ SWEEP: Final = 100
 """Most overdue leases that one transaction records."""
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Call:
     """One command with who asks, its command id, and the blobs that its texts became.
@@ -81,6 +83,7 @@ class Call:
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Done:
     """An accepted call: the events that it led to; ``repeated`` where they were there already."""

@@ -37,13 +37,15 @@ SHARED: Final = frozenset(
         "rule",
         "goal",
         "active",
-        "turn",
+        "lane-turn",
         "limit",
         "spend",
         "rate",
     )
 )
 """Kinds of facts that one call after the other needs; they are kept when single items are not."""
+
+LEASED: Final = (LeaseGranted, LeaseRenewed)
 
 NEVER: Final = (1 << 63) - 1
 """Later than any lease can run out."""
@@ -74,7 +76,7 @@ def keep(view: View, events: Sequence[Recorded], quiet_until: int) -> Kept:
         view.carry_on()
     for recorded in events:
         event = recorded.event
-        if isinstance(event, LeaseGranted | LeaseRenewed):
+        if isinstance(event, LEASED):
             quiet_until = min(quiet_until, event.lease.expires_at)
         elif (wake := getattr(event, "recheck_at", 0)) > 0:
             quiet_until = min(quiet_until, wake)

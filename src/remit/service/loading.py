@@ -13,7 +13,7 @@ from typing import Final
 from remit.core.deadlock import ongoing
 from remit.core.dependencies import MAX_CHAIN
 from remit.core.effect_facts import AdmissionPolicy, Effect, Intent
-from remit.core.facts import DependencyKind, Fact, Item, Key
+from remit.core.facts import DependencyKind, Fact, Item, Key, lane_of
 from remit.core.followers import FOLLOWERS
 from remit.core.rechecking import BATCH
 from remit.core.settlement import FAN_OUT, MAX_CHILDREN, MAX_LINEAGE
@@ -83,6 +83,17 @@ def _behind(key: Key, fact: Fact | None) -> dict[Key, None]:
     return {}
 
 
+def _queued(work_class: str, tenant: str) -> dict[Key, None]:
+    """What is read of the place where an item queues: its lane, its class's turn, live leases."""
+    return {
+        ("lane", lane_of(work_class, tenant)): None,
+        ("active", work_class): None,
+        ("lane-turn", work_class): None,
+        ("load", f"class/{work_class}"): None,
+        ("load", f"tenant/{tenant}"): None,
+    }
+
+
 class Loader:
     """Loads into one view from one transaction.
 
@@ -133,17 +144,17 @@ class Loader:
         """What a decision on an item looks at next: its lane, loads, rule and import."""
         facts = self.view.facts
         more: dict[Key, None] = {}
+        places: set[tuple[str, str]] = set()
         for key in wanted:
             fact = facts[key]
             if isinstance(fact, Item):
                 if fact.kind is Kind.EFFECT:
                     more[("intent", fact.id)] = None
                     more[("load", f"stored/{fact.work_class}")] = None
-                more[("lane", fact.lane)] = None
-                more[("active", fact.work_class)] = None
-                more[("turn", fact.work_class)] = None
-                more[("load", f"class/{fact.work_class}")] = None
-                more[("load", f"tenant/{fact.tenant}")] = None
+                place = (fact.work_class, fact.tenant)
+                if place not in places:
+                    places.add(place)
+                    more.update(_queued(*place))
                 if fact.lease is not None:
                     more[("load", f"actor/{fact.lease.actor}")] = None
                 if fact.source is not None:
@@ -215,11 +226,7 @@ class Loader:
         queries["lanes?", "more"] = len(lanes) == limit
         for lane in lanes:
             work_class, _, tenant = lane.partition("|")
-            plain[("lane", lane)] = None
-            plain[("active", work_class)] = None
-            plain[("turn", work_class)] = None
-            plain[("load", f"class/{work_class}")] = None
-            plain[("load", f"tenant/{tenant}")] = None
+            plain.update(_queued(work_class, tenant))
 
     def _downward(self, start: str, levels: int, plain: dict[Key, None]) -> None:
         """Answer who waits on an item, who waits on those, and so on, so many levels down."""

@@ -32,16 +32,18 @@ DIGEST: Final = 64
 """Hexadecimal digits of a blob's digest."""
 
 
-SEEN: Final = (
-    c.ObserveShip,
-    c.RecordVerification,
-    c.RecordClone,
-    c.RecordTakeover,
-    c.RecordClockJump,
-    c.Settle,
-    k.NoteTermination,
-    k.ObserveEffect,
-    k.CarryEpoch,
+SEEN: Final = frozenset(
+    (
+        c.ObserveShip,
+        c.RecordVerification,
+        c.RecordClone,
+        c.RecordTakeover,
+        c.RecordClockJump,
+        c.Settle,
+        k.NoteTermination,
+        k.ObserveEffect,
+        k.CarryEpoch,
+    )
 )
 """Commands that say what remit itself saw or has to do: nobody hands them in."""
 
@@ -352,7 +354,7 @@ class Operations:
 
 def _only_seen(command: Command) -> bool:
     return (
-        isinstance(command, SEEN)
+        type(command) in SEEN
         or (isinstance(command, c.ReportCompletion) and command.taken_over)
         or (isinstance(command, k.ReportEffect) and command.authoritative)
     )

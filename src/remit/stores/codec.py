@@ -3,6 +3,8 @@
 Payloads are canonical JSON: keys in order, no blanks, integers below 2**53, strings, lists, true
 and false; on those RFC 8785 and this codec give the same bytes. Floats, larger integers and lone
 surrogates are refused before anything is written: what was encoded is decoded again and compared.
+Checks are most of an event and nearly always the same few, so each is encoded and compared once, and
+an event holds the bytes that were found good.
 
 Format of a digest. An event's digest is SHA-256 over the RFC 8785 bytes of one JSON object that
 holds every column of the ``events`` table but ``digest`` itself, under the column's own name:
@@ -25,11 +27,12 @@ import msgspec
 import remit.core.effect_events
 import remit.core.item_events
 import remit.core.limit_events  # noqa: F401  # all three fill the registry
+from remit.core.checks import Check
 from remit.core.events import EVENTS, Event, Recorded
 from remit.core.ids import MAX_INTEGER
 from remit.ports import LedgerCorrupt, StoredEvent
 from remit.stores.fact_codec import NotCanonicalError, decode_fact, encode_fact
-from remit.stores.shapes import Shape
+from remit.stores.shapes import Shape, shape_of
 
 __all__ = [
     "NotCanonicalError",
@@ -78,10 +81,47 @@ class _Envelope(msgspec.Struct, frozen=True, gc=False):
 _encode: Final = msgspec.json.Encoder().encode
 _encode_sorted: Final = msgspec.json.Encoder(order="sorted").encode
 _decode_any: Final = msgspec.json.Decoder().decode
-_OPENED: Final[dict[type, tuple[Shape, Callable[[bytes], Any]]]] = {}
+_Opened = tuple[Shape, Callable[[bytes], Any]]
+_OPENED: Final[dict[type, _Opened]] = {}
+_SEALING: Final[dict[type, _Opened]] = {}
+_GOOD: Final[dict[int, tuple[Check, msgspec.Raw]]] = {}
+"""Checks that were found good, by their identity (they are kept, so it stays theirs)."""
+
+MOST_GOOD: Final = 512
 
 
-def _open(cls: type) -> tuple[Shape, Callable[[bytes], Any]]:
+def _sealed(check: Check) -> msgspec.Raw:
+    """The bytes of a check that reads back as the same value; TypeError where it does not."""
+    known = _GOOD.get(id(check))
+    if known is not None and known[0] is check:
+        return known[1]
+    shape, decode = _OPENED.get(Check) or _open_part(Check)
+    mirror = shape.lower(check)
+    body = _encode(mirror)
+    if check.__class__ is not Check or decode(body) != mirror:
+        raise TypeError("a check that reads back as another")
+    if len(_GOOD) >= MOST_GOOD:
+        _GOOD.clear()
+    raw = msgspec.Raw(body)
+    _GOOD[id(check)] = (check, raw)
+    return raw
+
+
+def _open_part(cls: type) -> _Opened:
+    shape = shape_of(cls)
+    _OPENED[cls] = found = (shape, msgspec.json.Decoder(shape.mirror).decode)
+    return found
+
+
+def _open_sealing(cls: type) -> _Opened:
+    """What encodes an event and what verifies it, with the parts that were verified apart."""
+    _open(cls)
+    shape = Shape(cls, cls.PHASE, {Check: _sealed})  # type: ignore[attr-defined]  # an event
+    _SEALING[cls] = found = (shape, msgspec.json.Decoder(shape.mirror).decode)
+    return found
+
+
+def _open(cls: type) -> _Opened:
     if EVENTS.get(cls.__name__) is not cls:
         raise NotCanonicalError(
             f"cannot encode a {cls.__name__}: found a class outside the registry of events",
@@ -98,7 +138,7 @@ def encode_event(event: Event) -> bytes:
     Refuses with ``NotCanonicalError`` what could not be read back as the same value.
     """
     cls = type(event)
-    shape, decode = _OPENED.get(cls) or _open(cls)
+    shape, decode = _SEALING.get(cls) or _open_sealing(cls)
     try:
         mirror = shape.lower(event)
         payload = _encode(mirror)

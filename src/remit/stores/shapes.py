@@ -27,6 +27,9 @@ Integer = Annotated[int, msgspec.Meta(ge=-MAX_INTEGER, le=MAX_INTEGER)]
 Turn = Callable[[Any], Any]
 """Turns a value of the core into its mirror, or back."""
 
+Seals = dict[type, Turn]
+"""Parts that are encoded and verified apart, each with what turns it into its bytes."""
+
 _SHAPES: dict[type, Shape] = {}
 
 
@@ -40,19 +43,19 @@ class Shape:
     """One dataclass and its mirror.
 
     ``lower`` makes the mirror of a value and ``lift`` makes the value again. ``phase`` adds a field
-    of that fixed text to the mirror.
+    of that fixed text to the mirror. Parts under ``seals`` stand in the mirror as their bytes.
     """
 
     __slots__ = ("_cls", "_getter", "_inward", "_one", "_outward", "_pick", "mirror")
 
-    def __init__(self, cls: type, phase: str = "") -> None:
+    def __init__(self, cls: type, phase: str = "", seals: Seals | None = None) -> None:
         hints = get_type_hints(cls)
         names = [field.name for field in dataclasses.fields(cls)]
         stored = sorted((wire_name(name), name) for name in names)
         taken = [wire for wire, _ in stored] + (["phase"] if phase else [])
         if len(set(taken)) != len(taken):
             raise AssertionError(f"two fields of {cls.__name__} share a stored name")
-        fields = [(f"f_{name}", mirrored(hints[name]), wire) for wire, name in stored]
+        fields = [(f"f_{name}", mirrored(hints[name], seals), wire) for wire, name in stored]
         if phase:
             fields.append(("f_phase_", Literal[phase], "phase"))
             fields.sort(key=lambda field: field[2])
@@ -69,7 +72,9 @@ class Shape:
         self._getter: Turn | None = attrgetter(*(name for _, name in stored)) if stored else None
         self._pick: Turn | None = attrgetter(*(f"f_{name}" for name in names)) if names else None
         self._inward = [(i, turn) for i, n in enumerate(names) if (turn := lifter(hints[n]))]
-        outward = [(i, turn) for i, (_, n) in enumerate(stored) if (turn := lowerer(hints[n]))]
+        outward = [
+            (i, turn) for i, (_, n) in enumerate(stored) if (turn := lowerer(hints[n], seals))
+        ]
         at = next((i for i, field in enumerate(fields) if field[0] == "f_phase_"), None)
         self._outward = (outward, at, phase)
 
@@ -109,23 +114,26 @@ def shape_of(cls: type) -> Shape:
     return found
 
 
-def mirrored(kind: Any) -> Any:
+def mirrored(kind: Any, seals: Seals | None = None) -> Any:
     """The annotation that a mirror uses for an annotation of the core."""
     if kind is int:
         return Integer
+    if seals and kind in seals:
+        return msgspec.Raw
     if dataclasses.is_dataclass(kind) and isinstance(kind, type):
         return shape_of(kind).mirror
     origin, arguments = get_origin(kind), get_args(kind)
     if origin is tuple:
-        return tuple[tuple(a if a is ... else mirrored(a) for a in arguments)]  # type: ignore[misc]  # built at run time
+        return tuple[tuple(a if a is ... else mirrored(a, seals) for a in arguments)]  # type: ignore[misc]  # built at run time
     if origin in (Union, types.UnionType):
-        return Union[tuple(mirrored(a) for a in arguments)]  # noqa: UP007  # built at run time
+        return Union[tuple(mirrored(a, seals) for a in arguments)]  # noqa: UP007  # built at run time
     return kind
 
 
-def lowerer(kind: Any) -> Turn | None:
+def lowerer(kind: Any, seals: Seals | None = None) -> Turn | None:
     """What turns a value of this annotation into its mirror; None where it is its own mirror."""
-    return _turner(kind, lambda cls: shape_of(cls).lower)
+    apart = seals or {}
+    return _turner(kind, lambda cls: apart.get(cls) or shape_of(cls).lower)
 
 
 def lifter(kind: Any) -> Turn | None:

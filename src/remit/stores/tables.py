@@ -67,6 +67,13 @@ def item_columns(item: Item) -> tuple[Any, ...]:
     )  # fmt: skip
 
 
+def lease_columns(item: Item) -> tuple[Any, ...]:
+    """The columns that a move from or to ``leased`` changes."""
+    lease = item.lease
+    ends = (None, None, None) if lease is None else (lease.fence, lease.expires_at, lease.actor)
+    return (str(item.status), *ends, item.unmet, item.version, encode_fact(item))
+
+
 def triage_columns(record: Triage) -> tuple[Any, ...]:
     """The columns of a triage record from ``item`` on."""
     return (record.item, record.kind, int(record.open), record.opened_seq, encode_fact(record))
@@ -79,7 +86,7 @@ def lane_columns(lane: Lane) -> tuple[Any, ...]:
 
 def version_of(fact: Fact) -> int:
     """A fact's own version, 0 where it has none."""
-    return getattr(fact, "version", 0)
+    return 0 if fact.__class__ is int else getattr(fact, "version", 0)
 
 
 def edges_of(item: Item | None) -> Edges:
@@ -117,6 +124,20 @@ def placed(item: Item) -> tuple[Any, ...]:
         item.hold, follows_of(item),
         None if lease is None else (lease.fence, lease.expires_at, lease.actor),
     )  # fmt: skip
+
+
+def keeps_place(old: Item, new: Item) -> bool:
+    """Whether two states of an item differ in no column but those of ``lease_columns``."""
+    return (
+        old.hold is new.hold
+        and old.rank == new.rank
+        and old.gate == new.gate
+        and old.outcome is new.outcome
+        and old.successor == new.successor
+        and old.text == new.text
+        and old.work_class == new.work_class
+        and old.tenant == new.tenant
+    )
 
 
 def expected(facts: Iterable[tuple[Key, Fact]]) -> Rows:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from remit.core.change import quick
 from remit.core.commands import Ask, Command, CreateLedger
 from remit.core.decide import (
     compensating,
@@ -38,6 +39,7 @@ from remit.core.view import Draft, Missing, MoveRefused, View
 __all__ = ["Accepted", "Decision", "NeedMore", "Refused", "decide"]
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Accepted:
     """The events that the command leads to, and the facts as they are after them."""

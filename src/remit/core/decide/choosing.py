@@ -93,12 +93,15 @@ def reserved(draft: Draft, item: Item, cmd: c.GrantLease) -> int:
     if not asked and item.kind is Kind.EFFECT:
         intent = draft.get("intent", item.id)
         asked = (intent.envelope.spend_micros or 0) if isinstance(intent, Intent) else 0
+    if asked or not draft.counter("limits"):
+        return asked
     scopes = scopes_of(item.work_class, item.tenant, draft.ask.actor, item.kind)
-    return reservation(draft, scopes, asked)
+    return reservation(draft, scopes)
 
 
 def _too_many(draft: Draft, what: str, work_class: str, tenant: str) -> Refused | None:
     policy = draft.policy
+    limited = draft.counter("limits") > 0
     total = draft.get("count", Status.LEASED)
     actor = f"actor/{draft.ask.actor}"
     own, tenancy = f"class/{work_class}", f"tenant/{tenant}"
@@ -108,10 +111,10 @@ def _too_many(draft: Draft, what: str, work_class: str, tenant: str) -> Refused 
         (own, draft.load(own), policy.class_leases),
         (tenancy, draft.load(tenancy), policy.tenant_leases),
     ):
-        set_for = limit_of(draft, name)
+        set_for = limit_of(draft, name) if limited else None
         limit = most if set_for is None or set_for.concurrency is None else set_for.concurrency
-        scope = name.partition("/")[0]
         if live >= limit:
+            scope = name.partition("/")[0]
             return Refused(
                 Code.CONCURRENCY_LIMIT,
                 f"cannot lease {what}: {live} leases are live for this {scope}, the limit is"
@@ -169,7 +172,8 @@ def _head(draft: Draft, lane: Lane) -> Item | None:
         if best is None or (item.rank, item.number) < (best.rank, best.number):
             best = item
     window = draft.query("ready?", lane.id)
-    for name in window.ids[draft.view.heads.get(lane.id, 0) :]:
+    for at in range(draft.view.heads.get(lane.id, 0), len(window.ids)):
+        name = window.ids[at]
         item = draft.item(name)
         if item is None or item.status is not Status.READY or name in fresh or barred(draft, item):
             continue

@@ -77,7 +77,7 @@ def _grant(draft: Draft, cmd: c.GrantLease) -> Refused | None:
     seen = acquire(draft, item) if item.kind is Kind.EFFECT else ()
     if isinstance(seen, Refused):
         return seen
-    if item.unmet or barred(draft, item):
+    if item.unmet or (cmd.item and barred(draft, item)):  # the next item was asked just now
         return not_ready(item)
     number = item.attempt + 1
     epoch = ledger.epoch

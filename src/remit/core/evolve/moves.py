@@ -33,12 +33,11 @@ def read(get: Get, out: Out, kind: str, name: str) -> Any:
 def add(get: Get, out: Out, kind: str, name: str, by: int) -> int:
     """Change a counter, absent meaning zero, and return its new value."""
     key = (kind, name)
-    value = out.get(key)
+    value: Any = out.get(key)
     if value is None:
         value = get(kind, name) or 0
-    value += by  # type: ignore[operator]  # counters are integers
-    out[key] = value
-    return value
+    out[key] = value = value + by
+    return value  # type: ignore[no-any-return]  # counters are integers
 
 
 def item_of(get: Get, rec: Recorded) -> Item:
@@ -68,7 +67,7 @@ def check_move(rec: Recorded, item: Item, tid: str, source: str, target: str) ->
     """Demand that the table has this move and that the item stands where the event says (INV-4)."""
     if item.status.value != source:
         raise FoldError(rec, f"{item.id} is {item.status}, the event moves it from {source}")
-    to = Status(target)
+    to = target if target.__class__ is Status else Status(target)
     if not permitted(tid, item.kind, item.status, to):
         raise FoldError(rec, f"{tid} does not lead from {source} to {target} for {item.kind} work")
     return to
@@ -93,7 +92,9 @@ def account(get: Get, out: Out, item: Item, to: Status) -> None:
     if leased > 0:
         vtime = out["counter", "vtime"] = max(passed, read(get, out, "counter", "vtime") or 0)
         weight = class_weight(get, own)
-        turn = out["turn", own] = turn_after(read(get, out, "turn", own) or 0, vtime, weight)
+        turn = out["lane-turn", own] = turn_after(
+            read(get, out, "lane-turn", own) or 0, vtime, weight
+        )
         passed = turn + round_of(weight, lane.weight, read(get, out, "active", own) or 0)
     if ready < 0 and lane.ready == 1:
         add(get, out, "active", own, -lane.weight)
@@ -109,10 +110,10 @@ def _joins(get: Get, out: Out, own: str, lane: Lane) -> int:
     """
     active = read(get, out, "active", own) or 0
     out["active", own] = active + lane.weight
-    turn = read(get, out, "turn", own) or 0
+    turn = read(get, out, "lane-turn", own) or 0
     if not active:
         vtime = read(get, out, "counter", "vtime") or 0
-        turn = out["turn", own] = max(turn, vtime)
+        turn = out["lane-turn", own] = max(turn, vtime)
     if lane.passed > turn:
         return lane.passed
     return int(turn) + STRIDE * active // (class_weight(get, own) * lane.weight)

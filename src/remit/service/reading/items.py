@@ -172,10 +172,10 @@ def turns_of(tx: ReadTx, lanes: list[Lane]) -> dict[str, Turns]:
     """How far the classes of these lanes are."""
     found = {}
     for own in dict.fromkeys(class_of(lane.id) for lane in lanes):
-        facts = tx.load([("turn", own), ("active", own), ("limit", f"class/{own}")])
+        facts = tx.load([("lane-turn", own), ("active", own), ("limit", f"class/{own}")])
         limit = facts["limit", f"class/{own}"]
         weight = limit.weight if isinstance(limit, Limit) else 1
-        found[own] = Turns(_int(facts["turn", own]), weight, _int(facts["active", own]))
+        found[own] = Turns(_int(facts["lane-turn", own]), weight, _int(facts["active", own]))
     return found
 
 

@@ -276,7 +276,15 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 -- Compare-and-set on the version that was loaded, as every update below.
 UPDATE item_rows
    SET status = ?, lane = ?, rank = ?, gate = ?, hold_reason = ?, hold_trigger = ?,
-       hold_at = ?, hold_rank = ?, follows = ?, lease_fence = ?, lease_expires_at = ?, lease_actor = ?, text_digest = ?, unmet = ?, version = ?,
+       hold_at = ?, hold_rank = ?, follows = ?, lease_fence = ?, lease_expires_at = ?,
+       lease_actor = ?, text_digest = ?, unmet = ?, version = ?, state = ?
+ WHERE ledger_id = ? AND id = ? AND number = ? AND version = ?;
+
+-- name: lease_item
+-- For a move that changes no column but these, as a lease and its end do. The indexes of the others
+-- are not looked at: SQLite looks at an index whenever SET names a column of it.
+UPDATE item_rows
+   SET status = ?, lease_fence = ?, lease_expires_at = ?, lease_actor = ?, unmet = ?, version = ?,
        state = ?
  WHERE ledger_id = ? AND id = ? AND number = ? AND version = ?;
 
@@ -308,6 +316,10 @@ INSERT INTO lane_rows (ledger_id, id, passed, ready, body) VALUES (?, ?, ?, ?, ?
 -- name: update_lane
 -- A lane has no version of its own either.
 UPDATE lane_rows SET passed = ?, ready = ?, body = ? WHERE ledger_id = ? AND id = ? AND body = ?;
+
+-- name: touch_lane
+-- For a lane that keeps its turn and what it has ready, as at the end of a lease: its index stays.
+UPDATE lane_rows SET body = ? WHERE ledger_id = ? AND id = ? AND body = ?;
 
 -- name: delete_lane
 DELETE FROM lane_rows WHERE ledger_id = ? AND id = ? AND body = ?;

@@ -25,6 +25,8 @@ from remit.stores.tables import (
     children_of,
     edges_of,
     item_columns,
+    keeps_place,
+    lease_columns,
     placed,
     version_of,
 )
@@ -32,7 +34,8 @@ from remit.stores.tables import (
 _ORDER: Final = (
     "delete_edge", "delete_child", "delete_item", "delete_alias", "delete_triage", "delete_lane",
     "delete_fact",
-    "update_item", "touch_item", "update_alias", "update_triage", "update_lane", "update_fact",
+    "update_item", "lease_item", "touch_item", "update_alias", "update_triage", "update_lane",
+    "touch_lane", "update_fact",
     "insert_item", "insert_edge", "insert_child", "insert_alias", "insert_triage", "insert_lane",
     "insert_fact",
 )  # fmt: skip
@@ -112,21 +115,25 @@ class Batch:
         elif old is None:
             self._put("insert_item", key, (ledger, key[1], *item_columns(new)))
         else:
-            columns = item_columns(new)
-            where = (ledger, key[1], columns[0], old.version)
-            if placed(old) == placed(new):
-                self._put("touch_item", key, (*columns[13:], *where))
-            else:
-                self._put("update_item", key, (*columns[1:], *where))
-        same = old is not None and new is not None and old.dependencies is new.dependencies
-        if same and old is not None and new is not None and old.terminal == new.terminal:
-            return
+            self._changed_item(old, new, key)
+            if old.dependencies is new.dependencies and old.terminal == new.terminal:
+                return
         for table, of in (("edge", edges_of), ("child", children_of)):
             was, now = of(old), of(new)
             for edge in sorted(was - now):
                 self._put(f"delete_{table}", key, (ledger, *edge))
             for edge in sorted(now - was):
                 self._put(f"insert_{table}", key, (ledger, *edge))
+
+    def _changed_item(self, old: Item, new: Item, key: Key) -> None:
+        """Name no more columns than may have changed, since each index of a named one is written."""
+        where = (self._ledger_id, key[1], new.number, old.version)
+        if old.status is not new.status and keeps_place(old, new):
+            self._put("lease_item", key, (*lease_columns(new), *where))
+        elif placed(old) == placed(new):
+            self._put("touch_item", key, (*item_columns(new)[13:], *where))
+        else:
+            self._put("update_item", key, (*item_columns(new)[1:], *where))
 
     def _alias(self, change: Change) -> None:
         old, new, key, ledger = change.old, change.new, change.key, self._ledger_id
@@ -147,8 +154,12 @@ class Batch:
         elif old is None:
             self._put(f"insert_{table}", key, (ledger, key[1], *body_columns(new)))
         else:
-            where = (ledger, key[1], encode_fact(old))
-            self._put(f"update_{table}", key, (*body_columns(new), *where))
+            before, columns = body_columns(old), body_columns(new)
+            where = (ledger, key[1], before[-1])
+            if table == "lane" and before[:-1] == columns[:-1]:
+                self._put("touch_lane", key, (columns[-1], *where))
+            else:
+                self._put(f"update_{table}", key, (*columns, *where))
 
     def _fact(self, change: Change) -> None:
         old, new, ledger = change.old, change.new, self._ledger_id

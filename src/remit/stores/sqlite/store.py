@@ -64,6 +64,7 @@ class SqliteStore:
         self._name = str(path)
         self._file = self._identity()
         self._epoch_file = str(place.epoch_file(path))
+        self._epoch_name = place.epoch_file(path).name
         self._epoch_note: tuple[tuple[int, ...], int, bool] = ((), 0, False)
         self._connection: apsw.Connection | None = None
         self._idle: deque[apsw.Connection] = deque()
@@ -270,7 +271,7 @@ class SqliteStore:
         if adopting:
             return
         head = tx.head().seq
-        note = os.path.basename(self._epoch_file)  # noqa: PTH119  # a path a write costs more
+        note = self._epoch_name
         if noted > tx.epoch:
             found = f"its epoch is {tx.epoch} and {note} knows {noted}"
         elif tx.adoption_required:

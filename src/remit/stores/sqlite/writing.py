@@ -97,8 +97,7 @@ class SqliteWrite(SqliteRead):
         except apsw.ConstraintError as error:
             self._explain(events, error)
         self._head = Head(seq, time)
-        for event in events:
-            self._note(event)
+        self._note(events)
 
     def write(self, changes: Sequence[Change]) -> None:
         """Write rows, compare-and-set on what was loaded."""
@@ -132,17 +131,18 @@ class SqliteWrite(SqliteRead):
             raise misuse.mismatch(("store", "state"), "another clock", "the one that was read")
         return True
 
-    def _note(self, event: Recorded) -> None:
-        from remit.core.events import EpochAdopted
+    def _note(self, events: Sequence[Recorded]) -> None:
+        from remit.core.events import ClockJumped, EpochAdopted
 
-        kind = type(event.event).__name__
-        if kind == "ClockJumped":
-            self._jumped = True
-        elif isinstance(event.event, EpochAdopted):
-            epoch = event.event.epoch
-            if epoch <= self._epoch_known:
-                raise misuse.epoch_too_low(self._ledger_id, epoch, self._epoch_known)
-            self.adopted = self._epoch_known = epoch
+        for recorded in events:
+            event = recorded.event
+            if event.__class__ is ClockJumped:
+                self._jumped = True
+            elif event.__class__ is EpochAdopted:
+                epoch: int = event.epoch
+                if epoch <= self._epoch_known:
+                    raise misuse.epoch_too_low(self._ledger_id, epoch, self._epoch_known)
+                self.adopted = self._epoch_known = epoch
 
     def _explain(self, events: Sequence[Recorded], error: apsw.Error) -> None:
         """Name the event whose stream version does not fit, or pass the error on."""
