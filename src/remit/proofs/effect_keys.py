@@ -105,7 +105,14 @@ class _Key:
         if hold is not None:
             kind, _, what = hold.trigger.partition(":")
             at = self.ahead(int(what)) if kind == "time" else what
-            held = (str(hold.reason), str(hold.owner), hold.identity, kind, at, self.ahead(hold.at or 0))
+            held = (
+                str(hold.reason),
+                str(hold.owner),
+                hold.identity,
+                kind,
+                at,
+                self.ahead(hold.at or 0),
+            )
         leased = None
         if lease is not None:
             leased = (
@@ -199,6 +206,10 @@ class _Key:
         rate, used = (self.stage.get(self.state, kind, "ledger") for kind in ("rate", "spend"))
         given = None
         if isinstance(rate, Rate):
-            given = (self.now - rate.begins, rate.count) if self.now < rate.begins + 4 * UNIT_US else ()
-        money = (used.settled, used.reserved, bool(used.stopped)) if isinstance(used, Spend) else None
+            given = (
+                (self.now - rate.begins, rate.count) if self.now < rate.begins + 4 * UNIT_US else ()
+            )
+        money = (
+            (used.settled, used.reserved, bool(used.stopped)) if isinstance(used, Spend) else None
+        )
         return (given, self.now % (4 * UNIT_US), money)

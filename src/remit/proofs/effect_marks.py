@@ -137,7 +137,7 @@ def _of_event(name: str, event: Any, state: State) -> Iterator[str]:
         case "FollowerReleased":
             yield "went-on-for-another"
         case "SpendSettled":
-            if event.over:
+            if event.overrun:
                 yield "overrun"
         case "EffectUncertain":
             if event.reason == "EPOCH_CHANGED":

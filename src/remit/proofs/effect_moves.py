@@ -185,8 +185,10 @@ def _looks(stage: Stage, state: State) -> Iterator[Step]:
         yield Step(WORKER, look)
         yield Step(outside=("forget",))
         return
+    items = stage.items(state)
     for name, effect in effects_of(stage, state).items():
-        if effect.intents or effect.epoch:
+        over = effect.state == "PRESENT" and items[effect.item].terminal
+        if (effect.intents or effect.epoch) and not over:
             for mode in cast_of(stage).modes:
                 yield Step(outside=("look", name, mode))
 
@@ -197,41 +199,45 @@ def _time(stage: Stage, state: State, items: dict[str, Item]) -> Iterator[Step]:
     if off:
         yield Step(after_us=UNIT_US - off)
         return
-    ahead = [at for at in _moments(stage, state, items) if at >= state.now]
-    if not ahead:
+    until, after = _until(stage, state, items), _after(stage, state)
+    if all(at < state.now for at in (*until, *after)):
         return
     yield Step(after_us=UNIT_US)
-    if state.now in ahead:
+    if state.now in after:
         yield Step(after_us=1)
-    if any(at == state.now + UNIT_US for at in ahead):
+    if state.now + UNIT_US in until:
         yield Step(after_us=UNIT_US - 1)
 
 
-def _moments(stage: Stage, state: State, items: dict[str, Item]) -> Iterator[int]:
-    there = cast_of(stage).destination
+def _until(stage: Stage, state: State, items: dict[str, Item]) -> list[int]:
+    """Moments at which something is over: leases, holds and lifetimes."""
+    found = []
     for item in items.values():
-        if item.terminal:
-            continue
-        if item.lease is not None:
-            yield item.lease.expires_at
-        if item.hold is not None:
-            yield item.hold.at
         intent = stage.get(state, "intent", item.id)
-        if isinstance(intent, Intent):
-            yield intent.envelope.deadline or 0
-            yield intent.envelope.not_before or 0
+        if item.terminal or not isinstance(intent, Intent):
+            continue
+        found += [item.lease.expires_at] if item.lease is not None else []
+        found += [item.hold.at] if item.hold is not None else []
+        found += [intent.envelope.deadline or 0, intent.envelope.not_before or 0]
+    return found
+
+
+def _after(stage: Stage, state: State) -> list[int]:
+    """Moments just after which something is over: evidence that is fresh, and what may arrive."""
+    there, found = cast_of(stage).destination, []
     for effect in effects_of(stage, state).values():
         if effect.state in (EffectState.INTENDED, EffectState.UNCERTAIN):
-            yield from (effect.arrives_until or 0, effect.look_at)
+            found += [effect.arrives_until or 0, effect.look_at]
     for request in state.outside.requests:
         if under_way(request, there, state.now):
-            yield last_arrival(request, there) or 0
+            found.append(last_arrival(request, there) or 0)
         if not request.gone:
-            yield request.expires_at or 0
+            found.append(request.expires_at or 0)
     name = stage.get(state, "current", f"capacity/{CLASS}")
     seen = stage.get(state, "capacity", name) if isinstance(name, str) else None
     if isinstance(seen, Capacity):
-        yield seen.observed_at + FRESH_MS * 1_000
+        found.append(seen.observed_at + FRESH_MS * 1_000)
+    return found
 
 
 # The outside by itself.
@@ -268,9 +274,7 @@ def _restored(stage: Stage, state: State) -> State:
         replace(r, ended_at=r.ended_at or state.now, gone=r.gone or not r.sent_at)
         for r in state.outside.requests
     )
-    outside = replace(
-        state.outside, requests=requests, look=None, adopting=True, restored=1
-    )
+    outside = replace(state.outside, requests=requests, look=None, adopting=True, restored=1)
     first = stage.first
     return replace(
         first, facts={}, ghosts={}, locals={}, now=state.now, outside=outside, books={},
@@ -300,7 +304,7 @@ def _shown(box: list[Outside], fenced: bool, question: Question, mode: str) -> S
     if mode == "away":
         return Shown("UNAVAILABLE")
     confirmed = 0
-    if fenced and question.fence:
+    if fenced and question.fence and mode != "unconfirmed":
         confirmed = max(outside.floor(name), question.fence)
         floors = {**dict(outside.floors), name: confirmed}
         outside = box[0] = replace(outside, floors=tuple(sorted(floors.items())))

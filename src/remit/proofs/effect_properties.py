@@ -74,9 +74,7 @@ def check_effects(demand: Demand, stage: Stage, state: State) -> None:
         _money(demand, stage, state, items)
 
 
-def _effect(
-    demand: Demand, stage: Stage, state: State, effect: Effect, ledger: Ledger
-) -> None:
+def _effect(demand: Demand, stage: Stage, state: State, effect: Effect, ledger: Ledger) -> None:
     outside, there = state.outside, cast_of(stage).destination
     count, known = outside.there(effect.id), oracle.standing(effect, ledger)
     demand("one-object", count <= 1, effect.id, "came about", count, "times")
@@ -92,8 +90,8 @@ def _effect(
         demand("absence-is-certain", sure, effect.id, "is ABSENT, objects", count, coming)
     look = outside.look
     current = look is not None and (look.effect, look.version) == (effect.id, effect.version)
-    if look is not None and current and there.fence:
-        asked = look.result != "NONE" or look.confirmed_fence > effect.fence
+    if look is not None and current and there.fence and look.confirmed_fence:
+        asked = look.confirmed_fence > effect.fence
         demand("fence-passed-on", asked, "a look-up confirmed", look.confirmed_fence)
 
 

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from remit.core.effect_facts import AdmissionPolicy, Effect, Intent
 from remit.core.events import Recorded
+from remit.core.evidence import Evidence
 from remit.core.evolve.moves import Out
 from remit.core.facts import Item, Ledger
 from remit.core.ids import EPOCH_SHIFT
@@ -105,9 +106,9 @@ class EffectSteps:
         before = state.books.get(f"admits/{at.seen.id}", 0) if at.seen is not None else 0
         at = replace(at, admitted=before)
         if ev.verdict in ("ADMIT", "EXPIRE"):
-            self._capacity(state, ev, intent, at.seen, before)
+            self._capacity(state, ev, intent, at, before)
         if ev.verdict == "EXPIRE":
-            self._lifetime(state, ev, intent, item, get)
+            self._lifetime(state, at, before, item, get)
         if ev.verdict == "COALESCE":
             other = items.get(ev.survivor)
             ended = other is None or (other.status == "closed" and at.rival is not None
@@ -124,9 +125,10 @@ class EffectSteps:
             name = f"admits/{ev.observation}"
             state.books = {**state.books, name: state.books.get(name, 0) + 1}
 
-    def _capacity(self, state: State, ev: Any, intent: Intent, seen: Any, before: int) -> None:
+    def _capacity(self, state: State, ev: Any, intent: Intent, at: Evidence, before: int) -> None:
         """What was used of an observation: fresh, whole, and not by more than it supports."""
-        if not ev.observation:
+        seen = at.seen
+        if not ev.observation or seen is None:
             return
         age = state.now - seen.observed_at
         whole = seen.duration_ms is not None and seen.worker_limit
@@ -135,14 +137,22 @@ class EffectSteps:
         if ev.verdict == "ADMIT":
             envelope = intent.envelope
             margin = envelope.minimum_completion_margin_ms or 0
-            able = oracle.fits(seen, before, state.now, envelope.deadline, margin)
+            begin = max(state.now, envelope.not_before or 0, at.retry_at)
+            able = oracle.fits(seen, before, begin, envelope.deadline, margin)
             said = ("admitted after", before, "on", seen.id)
             self.demand("one-observation-no-herd", able, *said)
 
-    def _lifetime(self, state: State, ev: Any, intent: Intent, item: Item, get: Get) -> None:
+    def _lifetime(self, state: State, at: Evidence, before: int, item: Item, get: Get) -> None:
         """Work ends by its lifetime alone, and only if nothing of it was started."""
-        has = intent.envelope.deadline is not None
-        self.demand("end-by-lifetime", has, item.id, "expired for", ev.reason)
+        intent = get("intent", item.id)
+        assert isinstance(intent, Intent)
+        envelope, now, seen = intent.envelope, state.now, at.seen
+        begin = max(now, envelope.not_before or 0, at.retry_at)
+        margin, end = envelope.minimum_completion_margin_ms or 0, envelope.deadline
+        over = end is not None and (end <= begin or end - begin < 1_000 * margin)
+        if seen is not None and -SKEW_MS * 1_000 <= now - seen.observed_at <= FRESH_MS * 1_000:
+            over = over or not oracle.fits(seen, before, begin, end, margin)
+        self.demand("end-by-lifetime", over, item.id, "expired at", now, "deadline", end)
         effect = get("effect", intent.envelope.effect_id)
         own = effect if isinstance(effect, Effect) and effect.item == item.id else None
         known = oracle.standing(own, self._ledger(get))
@@ -222,7 +232,8 @@ class EffectSteps:
         real = type(cmd).__name__ == "ObserveEffect" and cmd.result == ev.result  # type: ignore[attr-defined]  # an ObserveEffect
         passed = all(str(check.result) == "PASS" for check in ev.checks)
         if ev.state == "PRESENT":
-            real = real and ev.result == "FOUND" and ev.objects == 1 and passed
+            found = ev.result == "FOUND" and ev.objects == 1 and passed
+            real = real and (found or effect.state == "PRESENT")
         if ev.state == "ABSENT":
             none = ev.result == "NONE" or effect.state == "ABSENT"
             real = real and none and not effect.present_seq
@@ -258,6 +269,8 @@ class EffectSteps:
         policy = self.cast.policy
         effect = get("effect", ev.effect)
         assert isinstance(effect, Effect)
+        final = intent.envelope.replay_class == "IRREVERSIBLE" and effect.intents
+        self.demand("irreversible-once", not final, rec.stream, "is to be tried again")
         done = effect.state == "ABSENT" or intent.envelope.replay_class == "PURE"
         self.demand("open-effect-waits", done, "a retry while", effect.state)
         window = min(policy.backoff_cap_ms, policy.backoff_base_ms << intent.retries) * 1_000

@@ -331,8 +331,11 @@ class Steps:
         """T10: a typed record; by an expiry only when the attempts are used up."""
         self.tally.demand("triage-explained", ev.triage_kind and ev.record in new.triage, ev)
         if isinstance(by.command, c.ExpireLease) and ev.triage_kind == "poison":
-            self.due(state, old)
-            used = old.counted >= self.stage.world.policy.attempts
+            if old.kind == "delivery" or old.lease is not None:
+                self.due(state, old)
+            cast = self.stage.world.effects
+            attempts = cast.attempts if cast is not None else self.stage.world.policy.attempts
+            used = old.counted >= attempts
             self.tally.demand("attempts-bounded", used, "poison after", old.counted)
 
     def resolved(

@@ -84,6 +84,7 @@ WHOLE: Final = World(
     limit=60_000,
 )
 
+ADMIT_ROWS: Final = ("capacity", "deadline", "cancellation", "destination")
 _EFFECT: Final = ("lease", "intend", "look", "recheck")
 
 ADMIT: Final = World(
@@ -97,7 +98,7 @@ ADMIT: Final = World(
             Wanted("E-2", deadline=3, not_before=1, cancellation=""),
             Wanted("E-3", deadline=4, margin=1, depends_on=("WORK-1",)),
         ),
-        rows=("capacity", "deadline", "cancellation", "destination"),
+        rows=ADMIT_ROWS,
         capacity=("fresh", "old", "stale", "incomplete", "none-free", "future"),
         states=("REQUESTED", "NOT_REQUESTED", "UNOBSERVABLE"),
     ),
@@ -134,7 +135,7 @@ UNBOUND: Final = World(
     frozenset(_EFFECT),
     items=1,
     made=1,
-    effects=EffectCast(fence=True, in_flight=None),
+    effects=EffectCast(fence=True, in_flight=None, modes=("", "unconfirmed")),
     limit=10_000,
 )
 KEYED: Final = World(
@@ -166,9 +167,7 @@ BUDGET: Final = World(
     frozenset(("lease", "intend", "recheck", "triage")),
     items=2,
     made=2,
-    effects=EffectCast(
-        works=(Wanted("E-1", "PURE"), Wanted("E-2", spend=1)), rate=2, spend=4
-    ),
+    effects=EffectCast(works=(Wanted("E-1", "PURE"), Wanted("E-2", spend=1)), rate=2, spend=4),
     limit=15_000,
 )
 
