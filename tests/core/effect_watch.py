@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from tests.core import admission_oracle
+from remit.proofs import verdicts as admission_oracle
 
 from remit.core.effect_facts import AdmissionPolicy, Capacity, Effect, EffectState, Intent
 from remit.core.events import Recorded

@@ -6,7 +6,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from tests.core import admission_oracle
+from remit.proofs import verdicts as admission_oracle
 from tests.core.effect_mutants import MUTANTS
 from tests.core.effect_traffic import EffectTraffic
 from tests.core.effects import MINUTE, MINUTE_US, POLICY, capacity, envelope

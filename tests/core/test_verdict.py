@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.core import admission_oracle
+from remit.proofs import verdicts as admission_oracle
 from tests.core.effects import MINUTE, MINUTE_US, POLICY, capacity, envelope
 
 from remit.core.change import changed

@@ -222,6 +222,17 @@ def _poison(draft: Draft, item: Item, by: str) -> None:
     )
 
 
+def wait_on(draft: Draft, name: str) -> None:
+    """Say who owns the wait of work that came back with its effect still open (INV-5)."""
+    item = draft.item(name)
+    if item is None or item.hold is None or not awaits_retry(draft, item):
+        return
+    effect = own_effect(draft.get, item)
+    if effect is not None:
+        hold = Next(Retry.HOLD, item.hold.reason, item.hold.trigger, draft.now)
+        decide_retry(draft, item, effect, hold, hold=item.hold.reason)
+
+
 def retry_absent(
     draft: Draft,
     name: str,

@@ -272,8 +272,8 @@ def _hold(draft: Draft, item: Item, found: Finding) -> bool:
         _write(draft, item, found, "T02", Status.HELD)
         return True
     hold = item.hold
-    if hold is not None and _same_hold(hold, found):
-        return False
+    if hold is not None and hold.identity and _same_hold(hold, found):
+        return False  # one that a move left without its named owner is written with it
     _claim(draft, item)
     _write(draft, item, found, "", Status.HELD)
     return True

@@ -15,6 +15,7 @@ from remit.core import item_events as e
 from remit.core.facts import Item
 from remit.core.ids import EPOCH_SHIFT
 from remit.core.refusals import Code
+from remit.proofs.effect_marks import EFFECT_MARKS, of_outside, of_taken
 from remit.proofs.world import Stage, State, Step, Taken
 
 OF_REFUSALS: Final = {
@@ -34,47 +35,56 @@ OF_REFUSALS: Final = {
 }
 """Marks that a refusal leaves by its code."""
 
-MARKS: Final = frozenset(OF_REFUSALS.values()) | {
-    "expired-at-the-instant",
-    "refused-at-the-instant",
-    "written-just-before",
-    "lease-again-after-expiry",
-    "poison",
-    "late-report",
-    "late-report-after-another",
-    "attempt-returned",
-    "dead-edge",
-    "inner-edge",
-    "put-back",
-    "successor-met",
-    "superseded-chain",
-    "settlement-deferred",
-    "settlement-finished",
-    "contradiction",
-    "verifier-gap",
-    "partial-evidence",
-    "verified",
-    "reopened",
-    "cancelled-in-flight",
-    "two-records",
-    "returned-to-approved",
-    "superseded-after-shipping",
-    "kill-switch-lease",
-    "kill-switch-renewal",
-    "dead-epoch",
-    "late-after-adoption",
-    "import-gate",
-    "imported-closed",
-    "alias-resolved",
-    "rule-opened",
-    "renewal-capped",
-}
+MARKS: Final = (
+    frozenset(OF_REFUSALS.values())
+    | {
+        "expired-at-the-instant",
+        "refused-at-the-instant",
+        "written-just-before",
+        "lease-again-after-expiry",
+        "poison",
+        "late-report",
+        "late-report-after-another",
+        "attempt-returned",
+        "dead-edge",
+        "inner-edge",
+        "put-back",
+        "successor-met",
+        "superseded-chain",
+        "settlement-deferred",
+        "settlement-finished",
+        "contradiction",
+        "verifier-gap",
+        "partial-evidence",
+        "verified",
+        "reopened",
+        "cancelled-in-flight",
+        "two-records",
+        "returned-to-approved",
+        "superseded-after-shipping",
+        "kill-switch-lease",
+        "kill-switch-renewal",
+        "dead-epoch",
+        "late-after-adoption",
+        "import-gate",
+        "imported-closed",
+        "alias-resolved",
+        "rule-opened",
+        "renewal-capped",
+    }
+    | EFFECT_MARKS
+)
 """All marks that a full run must leave."""
 
 
 def marks_of(stage: Stage, state: State, step: Step, taken: Taken) -> Iterator[str]:
     """Marks that one step leaves."""
+    if step.outside:
+        yield from of_outside(stage, state, step.outside)
+        return
     refused, cmd = taken.refused, step.command
+    if stage.world.effects is not None:
+        yield from of_taken(stage, state, taken)
     named = stage.get(state, "item", getattr(cmd, "item", ""))
     lease = named.lease if isinstance(named, Item) else None
     at_end = lease is not None and lease.expires_at == state.now

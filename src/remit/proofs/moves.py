@@ -16,6 +16,7 @@ from remit.core import commands as c
 from remit.core.facts import Item, Triage
 from remit.core.status import Status
 from remit.core.triage import Resolution
+from remit.proofs.effect_moves import effect_moves
 from remit.proofs.keys import stage_ledger
 from remit.proofs.world import (
     BASE,
@@ -45,6 +46,9 @@ Offer = Callable[[Stage, State, Item], Iterator[Step]]
 def moves(stage: Stage, state: State) -> Iterator[Step]:
     """Every step that is tried in a state, in an order that never changes."""
     world = stage.world
+    if world.effects is not None:
+        yield from effect_moves(stage, state)
+        return
     items = stage.items(state)
     for group, offer in _EACH.items():
         if world.has(group):

@@ -7,30 +7,12 @@ the run. ``trials`` plants them one at a time.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 from remit.core.change import changed
 from remit.proofs import worlds
-from remit.proofs.world import World
-
-BOUND: Final = 12_000
-"""Most states that a mutant's search may look at."""
-
-Patch = tuple[str, str, str]
-"""A function as ``module:name``, the text to replace, and what takes its place."""
-
-
-@dataclass(frozen=True, slots=True)
-class Mutant:
-    """One fault, and the property that must catch it."""
-
-    name: str
-    world: World
-    caught_by: str
-    patches: tuple[Patch, ...]
-    limit: int = BOUND
-
+from remit.proofs.effect_mutants import EFFECT_MUTANTS
+from remit.proofs.faults import Mutant
 
 _ASKING: Final = "remit.core.decide.asking"
 _LEASES: Final = "remit.core.decide.leases"
@@ -362,5 +344,6 @@ MUTANTS: Final = (
         "lease-checks-all",
         ((f"{_CHOOSING}:barred", "overtaken(draft, item)", "False"),),
     ),
+    *EFFECT_MUTANTS,
 )
 """All seeded faults."""

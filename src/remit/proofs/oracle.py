@@ -43,6 +43,13 @@ TABLE: Final = frozenset(
 )
 """CONTRACT 5 for delivery work, move by move."""
 
+EFFECT_TABLE: Final = frozenset(
+    (tid, source, target)
+    for tid, source, target in TABLE
+    if tid not in ("T05", "T06", "T07", "T08") and not {"in-review", "approved"} & {source, target}
+) | {("T08", "leased", "shipped"), ("T08", "held", "shipped")}
+"""The same for effect work: nobody reviews it, and an observation ships it."""
+
 OWNERS: Final = {
     "draft": ("admission",),
     "held": ("admission", "retry"),

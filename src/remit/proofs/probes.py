@@ -13,11 +13,14 @@ from collections.abc import Sequence
 from typing import Final
 
 from remit.core import commands as c
+from remit.core import effect_events as v
 from remit.core import item_events as e
 from remit.core.commands import Ask
 from remit.core.events import Recorded
 from remit.core.facts import Fact, Key
+from remit.core.limit_events import SpendSettled
 from remit.core.refusals import Code, Refused
+from remit.proofs.keys import stage_ledger
 from remit.proofs.properties import Tally
 from remit.proofs.queries import ModelTx
 from remit.proofs.world import HUMAN, Stage, State, Step, Taken, ask_core, carry_on
@@ -34,6 +37,16 @@ _ASIDE: Final = (
     e.ItemAdmitted,
     e.ItemHeld,
     e.VerdictRecorded,
+    v.AdmissionDecided,
+    v.EffectUncertain,
+    v.RetryDecided,
+    v.IntentReceived,
+    v.IntentValidated,
+    v.FollowerReleased,
+    v.EffectClaimed,
+    v.HoldsRechecked,
+    v.RechecksDue,
+    SpendSettled,
 )
 """What may be written beside a refusal, with the news that follows from it."""
 
@@ -43,7 +56,9 @@ def probe(tally: Tally, stage: Stage, state: State, step: Step, taken: Taken, af
     if step.command is None:
         return
     _crash(tally, stage, state, step, taken)
-    if not stage.world.fan_out:
+    due = any(stage_ledger(stage, each).rechecks for each in (state, after))
+    # The engine's batch carries on with what is due, which the search takes as steps of their own.
+    if not stage.world.fan_out and not due:
         _deliver(tally, stage, state, step, taken, after)
         _together(tally, stage, state, taken, after)
 

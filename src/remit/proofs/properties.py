@@ -14,6 +14,8 @@ from typing import Final
 from remit.core.facts import Item, Lane
 from remit.core.status import Status
 from remit.proofs import oracle
+from remit.proofs.effect_cast import CLASS
+from remit.proofs.effect_properties import EFFECT_PROPERTIES, check_effects
 from remit.proofs.keys import stage_ledger
 from remit.proofs.world import HUMAN, IMPLEMENTERS, Stage, State
 
@@ -53,6 +55,7 @@ PROPERTIES: Final[dict[str, str]] = {
     "batch-equals-restart": "INV-9",
     "crash-writes-nothing": "INV-22",
     "way-to-the-end": "LIVENESS",
+    **EFFECT_PROPERTIES,
 }
 """Every property by name, with the invariant or section of the contract that it keeps."""
 
@@ -97,6 +100,8 @@ def check_state(tally: Tally, stage: Stage, state: State) -> None:
         ring = oracle.wait_cycle(items)
         demand("no-wait-cycle", not ring, "a ring:", *ring)
     _check_figures(tally, stage, state, items)
+    if stage.world.effects is not None:
+        check_effects(demand, stage, state)
 
 
 def _check_item(tally: Tally, stage: Stage, state: State, item: Item) -> None:
@@ -182,5 +187,6 @@ _STATUSES: Final = tuple(status.value for status in Status)
 _LOADS: Final = (
     *(f"actor/{name}" for name in (*IMPLEMENTERS, HUMAN, "remit-verifier")),
     "class/delivery",
+    f"class/{CLASS}",
     "tenant/default",
 )

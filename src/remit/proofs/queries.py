@@ -14,7 +14,9 @@ from typing import Any
 from remit.core import settlement
 from remit.core.events import Recorded
 from remit.core.facts import LEDGER, DependencyKind, Fact, Item, Key, Lane
+from remit.core.followers import FOLLOWERS
 from remit.core.lanes import in_turn
+from remit.core.rechecking import BATCH
 from remit.core.status import Outcome, Status
 from remit.core.view import UNCOUNTED
 from remit.ports import Blob, Change, ClockJump, Edge, Head
@@ -55,6 +57,15 @@ def _answer(tx: ModelTx, kind: str, name: str) -> Any:
         case "waiting?":
             via, edge_kind, state = name.rsplit("|", 2)
             return tx.waiting(via, edge_kind, state, settlement.FAN_OUT)
+        case "held?":
+            trigger, _, after = name.rpartition("#")
+            rank, _, number = after.partition(":")
+            place = (int(rank), int(number)) if after else None
+            return tuple(tx.held(trigger, place, BATCH))
+        case "waking?":
+            return tuple(tx.waking(int(name), BATCH))
+        case "followers?":
+            return tuple(tx.followers(name, FOLLOWERS + 1))
         case _:
             raise AssertionError(f"no such query: {kind}")
 

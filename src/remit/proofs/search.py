@@ -11,11 +11,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from remit.core import settlement
 from remit.core.fold import FoldError
+from remit.proofs.effect_keys import EffectKeys
+from remit.proofs.effect_moves import outside_after
+from remit.proofs.effect_steps import check_send
 from remit.proofs.keys import Keys
 from remit.proofs.marks import marks_of
 from remit.proofs.moves import moves
@@ -23,7 +26,7 @@ from remit.proofs.oracle import TERMINAL
 from remit.proofs.probes import SHARE, probe
 from remit.proofs.properties import Tally, Violation, check_state
 from remit.proofs.steps import Steps
-from remit.proofs.world import Stage, State, Step, World, said
+from remit.proofs.world import NOTHING, Stage, State, Step, World, said
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +74,9 @@ class Search:
         self.stage = Stage(world)
         self.tally = Tally(self.found.checked)
         self.steps = Steps(self.stage, self.tally)
-        self.keys = Keys(self.stage)
+        self.keys: Keys | EffectKeys = (
+            Keys(self.stage) if world.effects is None else EffectKeys(self.stage)
+        )
         self.probing = probing
         first = self.stage.first
         root = self.keys.key(first)
@@ -127,9 +132,8 @@ class Search:
         found, stage = self.found, self.stage
         found.transitions += 1
         if step.command is None:
-            now = state.now + step.after_us
-            after = State(state.facts, now, state.seq, state.ghosts, state.highest, state.locals)
-            self._reach(key, number, after)
+            self._reach(key, number, self.follow(state, step))
+            found.marks.update(marks_of(stage, state, step, NOTHING))
             return
         taken = stage.take(state, step, view)
         found.refusals += taken.refused is not None
@@ -184,9 +188,12 @@ class Search:
 
     def follow(self, state: State, step: Step) -> State:
         """The state after a step, judged. Raises ``Violation``."""
+        if step.outside:
+            if step.outside[0] == "send":
+                check_send(self.tally.demand, self.stage, state, step.outside[1])
+            return outside_after(self.stage, state, step.outside)
         if step.command is None:
-            now = state.now + step.after_us
-            return State(state.facts, now, state.seq, state.ghosts, state.highest, state.locals)
+            return replace(state, now=state.now + step.after_us)
         return self.steps.after(state, self.stage.take(state, step))
 
 

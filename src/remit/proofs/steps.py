@@ -11,13 +11,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
+from dataclasses import replace
 from remit.core import commands as c
+from remit.core import effect_commands as k
 from remit.core import item_events as e
+from remit.core.effect_facts import Intent
 from remit.core.events import Recorded
 from remit.core.evolve import FoldError, evolve
 from remit.core.facts import LEDGER, Dependency, Fact, Item, Key, Ledger
 from remit.core.ids import EPOCH_SHIFT
 from remit.proofs import oracle
+from remit.proofs.effect_steps import EffectSteps
 from remit.proofs.properties import Tally, Violation
 from remit.proofs.world import NO_GHOST, Decided, Ghost, Stage, State, Taken
 
@@ -27,8 +31,21 @@ FENCED: Final = (
     c.ReportProgress,
     c.ReportCompletion,
     c.FailWork,
+    k.IntendEffect,
+    k.NoteSent,
+    k.ReportEffect,
+    k.NoteUncertain,
 )
 """Commands that write under a lease and must name its fence."""
+
+AFTER_THE_END: Final = (
+    "LateReportRecorded",
+    "NoteAdded",
+    "FollowerReleased",
+    "CancellationObserved",
+    "SpendSettled",
+)
+"""All that may be said of an item that has ended."""
 
 BESIDE: Final = (c.ExpireLease, c.RecordLateReport)
 """All that may be written beside a refusal."""
@@ -43,6 +60,7 @@ class Steps:
     def __init__(self, stage: Stage, tally: Tally) -> None:
         self.stage = stage
         self.tally = tally
+        self.effects = EffectSteps(stage, tally.demand) if stage.world.effects else None
 
     def after(self, state: State, taken: Taken) -> State:
         """The state after a step's decisions are stored, with every event judged on the way.
@@ -50,7 +68,7 @@ class Steps:
         Raises ``Violation`` at the first that should not have been.
         """
         facts, ghosts = dict(state.facts), dict(state.ghosts)
-        after = State(facts, state.now, state.seq, ghosts, state.highest, dict(state.locals))
+        after = replace(state, facts=facts, ghosts=ghosts, locals=dict(state.locals))
         for n, decided in enumerate(taken.decided):
             beside = taken.refused is not None or n + 1 < len(taken.decided)
             if beside:
@@ -59,6 +77,8 @@ class Steps:
             self._fence(after, decided)
             self._fold(after, decided)
             self._check_recorded(after, decided)
+            if isinstance(decided.command, k.ObserveEffect):
+                after.outside = replace(after.outside, look=None)
         return after
 
     def _item(self, state: State, name: str) -> Item | None:
@@ -102,6 +122,8 @@ class Steps:
                 out = evolve(get, rec)
             except FoldError as fault:
                 raise Violation("fold-equals-decision", str(fault)) from fault
+            if self.effects is not None:
+                self.effects.event(state, decided, rec, get, out)
             facts.update(out)
             touched.update(out)
             new = out.get(("item", rec.stream))
@@ -129,10 +151,11 @@ class Steps:
         was, to = str(old.status), str(new.status)
         tid = getattr(event, "transition_id", "")
         if was != to or tid:
-            fits = (tid, was, to) in oracle.TABLE and (was, to) == (event.from_, event.to)  # type: ignore[attr-defined]  # moves have both
+            table = oracle.TABLE if old.kind == "delivery" else oracle.EFFECT_TABLE
+            fits = (tid, was, to) in table and (was, to) == (event.from_, event.to)  # type: ignore[attr-defined]  # moves have both
             tally.demand("status-by-table", fits, type(event).__name__, tid, was, "->", to)
         if was in oracle.TERMINAL:
-            fits = was == to and isinstance(event, (e.LateReportRecorded, e.NoteAdded))
+            fits = was == to and type(event).__name__ in AFTER_THE_END
             tally.demand("terminal-stays", fits, old.id, was, "then", event)
         known = set(old.holders) <= set(new.holders)
         tally.demand("holders-remembered", known, old.holders, "became", new.holders)
@@ -154,6 +177,7 @@ class Steps:
         ledger = self.stage.get(state, *LEDGER)
         epoch = ledger.epoch if isinstance(ledger, Ledger) else 0
         above = epoch << EPOCH_SHIFT > state.highest
+        state.outside = replace(state.outside, adopting=False)
         self.tally.demand("epoch-ends-leases", above, "epoch", epoch, "under", state.highest)
 
     # Each check below returns what is to be remembered of the item, or None for no change.
@@ -213,12 +237,20 @@ class Steps:
         demand, lease, policy = self.tally.demand, old.lease, self.stage.world.policy
         demand("one-live-lease", lease is not None and new.lease is None, old.id, new.lease)
         returned = isinstance(ev, e.LeaseReleased) and not old.reported
+        if old.kind == "effect":
+            returned = self._clean(state, old, ev)
         fits = new.counted == old.counted - returned
         demand("attempts-counted", fits, old.counted, "then", new.counted)
-        bounded = new.counted < policy.attempts
+        bounded = new.counted < policy.attempts or (old.kind, new.status) == ("effect", "held")
         demand("attempts-bounded", bounded, "queued after", new.counted, "of", policy.attempts)
         if isinstance(ev, e.LeaseExpired):
             self.due(state, old)
+
+    def _clean(self, state: State, old: Item, ev: Any) -> bool:
+        """Whether effect work is handed back with nothing reported and nothing intended."""
+        if not isinstance(ev, e.LeaseReleased) or old.reported or old.lease is None:
+            return False
+        return all(r.fence != old.lease.fence for r in state.outside.requests)
 
     def due(self, state: State, old: Item) -> None:
         """Nobody records an expiry before it is due."""
@@ -299,8 +331,11 @@ class Steps:
         """T10: a typed record; by an expiry only when the attempts are used up."""
         self.tally.demand("triage-explained", ev.triage_kind and ev.record in new.triage, ev)
         if isinstance(by.command, c.ExpireLease) and ev.triage_kind == "poison":
-            self.due(state, old)
-            used = old.counted >= self.stage.world.policy.attempts
+            if old.kind == "delivery" or old.lease is not None:
+                self.due(state, old)
+            cast = self.stage.world.effects
+            attempts = cast.attempts if cast is not None else self.stage.world.policy.attempts
+            used = old.counted >= attempts
             self.tally.demand("attempts-bounded", used, "poison after", old.counted)
 
     def resolved(
@@ -311,16 +346,21 @@ class Steps:
             self.tally.demand("resolve-never-forward", new.triage, old.id, "left early")
             return None
         origin, to = str(old.triaged_from), str(new.status)
-        shipped = old.work is not None and bool(old.work.shipped)
-        fits = (
-            to != "leased"
-            and oracle.OPEN.index(to) <= oracle.OPEN.index(origin)
-            and shipped == (to == "shipped")
-        )
+        shipped = self._shipped(state, old)
+        earlier = oracle.OPEN.index(to) <= oracle.OPEN.index(origin) or old.kind == "effect"
+        fits = to != "leased" and earlier and shipped == (to == "shipped")
         self.tally.demand("resolve-never-forward", fits, old.id, "from", origin, "to", to)
         if to in ("ready", "held"):
-            self.tally.demand("attempts-counted", new.counted == 0, new.counted)
+            kept = ev.resolution == "reconciled" and new.counted == old.counted
+            self.tally.demand("attempts-counted", kept or new.counted == 0, new.counted)
         return None
+
+    def _shipped(self, state: State, item: Item) -> bool:
+        """Whether its commit was seen on main, or its effect in its destination."""
+        if item.kind == "delivery":
+            return item.work is not None and bool(item.work.shipped)
+        intent = self.stage.get(state, "intent", item.id)
+        return isinstance(intent, Intent) and bool(intent.shipped)
 
     def closed(
         self, state: State, by: Decided, rec: Recorded, ev: Any, old: Item, new: Item, ghost: Ghost
@@ -329,7 +369,7 @@ class Steps:
         demand = self.tally.demand
         demand("one-owner", ev.owner and new.owner is None, "closed, owned by", new.owner)
         demand("triage-explained", not new.triage, new.id, "closed with", new.triage)
-        shipped = old.work is not None and bool(old.work.shipped)
+        shipped = self._shipped(state, old)
         fits = not shipped or (ev.outcome == "superseded" and ev.successor)
         demand("shipped-by-observation", fits, "shipped, then closed as", ev.outcome)
 

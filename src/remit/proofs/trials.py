@@ -9,7 +9,7 @@ from __future__ import annotations
 from contextlib import ExitStack
 from dataclasses import dataclass
 
-from remit.proofs.mutants import Mutant
+from remit.proofs.faults import Mutant
 from remit.proofs.parallel import explore
 from remit.proofs.patching import planted
 from remit.proofs.search import Broken

@@ -22,6 +22,8 @@ from remit.core.events import Recorded
 from remit.core.facts import Fact, Item, Key, Policy
 from remit.core.rows import RowKind, RowSpec
 from remit.core.view import View
+from remit.proofs.effect_cast import CLASS, EffectCast, submission
+from remit.proofs.outside import NOWHERE, Outside
 from remit.proofs.queries import Answers
 
 T0: Final = 1_000_000_000_000
@@ -52,7 +54,8 @@ class World:
     how many verification rows each has. ``fan_out`` (0: as shipped) scales the bound of one
     settlement down. ``limit`` stops the search after that many states, 0 never. ``worked`` (0: all)
     is how many items steps are offered for; the others are there to be named. In an ``alive`` world
-    every state must have a way on to one where every worked item is finished.
+    every state must have a way on to one where every worked item is finished. ``effects`` makes it
+    a world of effect work.
     """
 
     name: str
@@ -68,6 +71,7 @@ class World:
     limit: int = 0
     worked: int = 0
     alive: bool = False
+    effects: EffectCast | None = None
 
     def has(self, group: str) -> bool:
         """Whether a group of commands is tried here."""
@@ -92,7 +96,11 @@ NO_GHOST: Final = Ghost()
 
 @dataclass(slots=True)
 class State:
-    """One state: facts that differ from the base, the time, and what is remembered."""
+    """One state: facts that differ from the base, the time, and what is remembered.
+
+    ``outside`` is what is really so outside the ledger. ``books`` are figures that the search counts
+    for itself, by name.
+    """
 
     facts: dict[Key, Fact | None]
     now: int
@@ -100,15 +108,21 @@ class State:
     ghosts: dict[str, Ghost] = field(default_factory=dict)
     highest: int = 0
     locals: dict[str, tuple[bytes, ...]] = field(default_factory=dict)
+    outside: Outside = NOWHERE
+    books: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What somebody does: a command, or (``command`` is None) time going on by ``after_us``."""
+    """What somebody does: a command, something outside the ledger, or time going on by ``after_us``.
+
+    ``outside`` names what happens there, and to what: (``arrive``, attempt).
+    """
 
     actor: str = ""
     command: Command | None = None
     after_us: int = 0
+    outside: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,13 +147,19 @@ class Taken:
     refused: Refused | None
 
 
+NOTHING: Final = Taken((), None)
+"""What is decided where something happens outside the ledger."""
+
+
 class Stage:
     """Takes steps in one world."""
 
     def __init__(self, world: World) -> None:
         self.world = world
         self.base: dict[Key, Fact | None] = {}
-        self.names: tuple[Key, ...] = tuple(("item", f"W-{n + 1}") for n in range(world.items))
+        # Work that was coalesced goes on in items of its own.
+        most = world.items if world.effects is None else 3 * world.items
+        self.names: tuple[Key, ...] = tuple(("item", f"W-{n + 1}") for n in range(most))
         self.first = self._begin()
 
     def view(self, state: State) -> View:
@@ -204,8 +224,14 @@ class Stage:
         steps.append(Step(HUMAN, c.SetPolicy(world.policy)))
         if world.has("import"):
             steps.append(Step(HUMAN, c.RegisterRule("default", "d", ("true",), "")))
-        steps.append(Step(HUMAN, c.DraftGoal("goal", "test")))
-        steps += [Step(HUMAN, creation(n, rows)) for n in range(1, world.made + 1)]
+        made = range(1, world.made + 1)
+        if world.effects is not None:
+            steps += [Step(HUMAN, command) for command in world.effects.documents()]
+            begin = T0 + UNIT_US
+            steps += [Step(HUMAN, submission(world.effects, n, begin)) for n in made]
+        else:
+            steps.append(Step(HUMAN, c.DraftGoal("goal", "test")))
+            steps += [Step(HUMAN, creation(n, rows)) for n in made]
         facts: dict[Key, Fact | None] = {}
         for step in steps:
             self.base = facts
@@ -235,9 +261,10 @@ class WholeView(View):
 def absent(world: World) -> dict[Key, None]:
     """Keys that decisions may write first, so that the fold finds them looked at."""
     names = [f"actor/{a}" for a in (*world.actors, HUMAN)]
-    names += ["class/delivery", "tenant/default"]
+    own = CLASS if world.effects is not None else "delivery"
+    names += [f"class/{own}", "tenant/default"]
     keys: list[Key] = [("load", name) for name in names]
-    keys += [("lane", "delivery|default"), ("rule", "default"), ("alias", "")]
+    keys += [("lane", f"{own}|default"), ("rule", "default"), ("alias", "")]
     keys += [("triage", f"T-{n}") for n in range(1, 13)]
     return dict.fromkeys(keys)
 
@@ -265,6 +292,8 @@ def said(step: Step) -> dict[str, Any]:
     """A step as plain values, for a trace."""
     import msgspec
 
+    if step.outside:
+        return {"outside": list(step.outside)}
     if step.command is None:
         return {"after_us": step.after_us}
     command = step.command
@@ -279,6 +308,8 @@ def heard(values: Mapping[str, Any]) -> Step:
     """A step from a trace. Raises ``ValueError`` where it is none."""
     import msgspec
 
+    if "outside" in values:
+        return Step(outside=tuple(values["outside"]))
     if "command" not in values:
         return Step(after_us=int(values["after_us"]))
     kind = getattr(c, str(values["command"]), None)

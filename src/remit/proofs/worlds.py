@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Final
 
 from remit.core.change import changed
+from remit.proofs.effect_cast import EffectCast, Wanted
 from remit.proofs.world import IMPLEMENTERS, POLICY, World
 
 _WORK: Final = ("lease", "hold")
@@ -83,4 +84,93 @@ WHOLE: Final = World(
     limit=60_000,
 )
 
-WORLDS: Final = {w.name: w for w in (QUEUE, DELIVERY, WAITS, FAMILY, IMPORT, MANY, WHOLE)}
+ADMIT_ROWS: Final = ("capacity", "deadline", "cancellation", "destination")
+_EFFECT: Final = ("lease", "intend", "look", "recheck")
+
+ADMIT: Final = World(
+    "admit",
+    frozenset(("submit", "recheck", "cancel", "lease")),
+    items=3,
+    made=0,
+    effects=EffectCast(
+        works=(
+            Wanted("E-1", deadline=3, margin=1),
+            Wanted("E-2", deadline=3, not_before=1, cancellation=""),
+            Wanted("E-3", deadline=4, margin=1, depends_on=("WORK-1",)),
+        ),
+        rows=ADMIT_ROWS,
+        capacity=("fresh", "old", "stale", "incomplete", "none-free", "future"),
+        states=("REQUESTED", "NOT_REQUESTED", "UNOBSERVABLE"),
+    ),
+    limit=25_000,
+)
+SAME: Final = World(
+    "same",
+    frozenset((*_EFFECT, "submit", "cancel", "close", "triage")),
+    items=3,
+    made=0,
+    effects=EffectCast(
+        works=(Wanted(deadline=3), Wanted(), Wanted(digest="B")),
+    ),
+    limit=20_000,
+)
+EFFECT: Final = World(
+    "effect",
+    frozenset((*_EFFECT, "cancel", "say", "triage")),
+    items=1,
+    made=1,
+    effects=EffectCast(modes=("", "away", "behind")),
+    limit=30_000,
+)
+FENCED: Final = World(
+    "fenced",
+    frozenset((*_EFFECT, "strange", "adopt", "carry")),
+    items=1,
+    made=1,
+    effects=EffectCast(fence=True, expiry=True),
+    limit=20_000,
+)
+UNBOUND: Final = World(
+    "unbound",
+    frozenset(_EFFECT),
+    items=1,
+    made=1,
+    effects=EffectCast(fence=True, in_flight=None, modes=("", "unconfirmed")),
+    limit=10_000,
+)
+KEYED: Final = World(
+    "keyed",
+    frozenset((*_EFFECT, "adopt", "carry")),
+    items=1,
+    made=1,
+    effects=EffectCast(key=True, in_flight=None),
+    limit=10_000,
+)
+RESTORED: Final = World(
+    "restored",
+    frozenset((*_EFFECT, "restore", "carry", "cancel")),
+    items=1,
+    made=1,
+    effects=EffectCast(),
+    limit=20_000,
+)
+FINAL: Final = World(
+    "final",
+    frozenset((*_EFFECT, "triage", "cancel")),
+    items=1,
+    made=1,
+    effects=EffectCast(works=(Wanted(replay_class="IRREVERSIBLE", deadline=4),)),
+    limit=10_000,
+)
+BUDGET: Final = World(
+    "budget",
+    frozenset(("lease", "intend", "recheck", "triage")),
+    items=2,
+    made=2,
+    effects=EffectCast(works=(Wanted("E-1", "PURE"), Wanted("E-2", spend=1)), rate=2, spend=4),
+    limit=15_000,
+)
+
+DELIVERIES: Final = (QUEUE, DELIVERY, WAITS, FAMILY, IMPORT, MANY, WHOLE)
+EFFECTS: Final = (ADMIT, SAME, EFFECT, FENCED, UNBOUND, KEYED, RESTORED, FINAL, BUDGET)
+WORLDS: Final = {w.name: w for w in (*DELIVERIES, *EFFECTS)}

@@ -15,6 +15,7 @@ from remit.core.admission import requeue
 from remit.core.claims import shipped_by
 from remit.core.decide.asking import bad, find, moving
 from remit.core.decide.items import finish, fit_successor
+from remit.core.effects import wait_on
 from remit.core.facts import Item, Triage
 from remit.core.refusals import Code, Refused
 from remit.core.settlement import review
@@ -86,6 +87,7 @@ def _apply(
         return refused
     _settled(draft, item, record.id, cmd, "T11", target, reason, trigger, rank)
     if target in (Status.DRAFT, Status.HELD):
+        wait_on(draft, item.id)
         review(draft, item.id)
     return None
 

@@ -15,6 +15,7 @@ from remit.core.change import changed
 from remit.core.effect_facts import Effect, EffectState, Intent
 from remit.core.effect_states import after
 from remit.core.events import Event, Recorded
+from remit.core.evolve import limits
 from remit.core.evolve.moves import Get, Out, account, add, check_move, first, item_of, load
 from remit.core.facts import Hold, Item
 from remit.core.fold import FoldError
@@ -183,6 +184,8 @@ def _moved(get: Get, rec: Recorded, ev: Any, out: Out, item: Item, **new: Any) -
     if item.lease is not None:
         load(get, out, item, item.lease.actor, -1)
         new["lease"] = None
+        late = rec.at >= item.lease.expires_at
+        limits.ended(get, out, item, item.lease, clean=False, expired=late)
     out["item", rec.stream] = changed(
         item, version=rec.version, changed_at=rec.at, status=to, **new
     )
