@@ -37,9 +37,10 @@ BEHAVIOUR: Final[dict[str, dict[str, Any]]] = {
 }
 """How the service of each mode is set; each refuses no more than its document says."""
 
-CHAOS: Final = {
+CHAOS: Final[dict[str, float]] = {
     "lost": 0.08, "unanswered": 0.08, "delayed": 0.12, "twin": 0.05, "delay_ms": DELAY_MS,
 }  # fmt: skip
+"""How likely it is that something befalls a request."""
 
 LOOKUP: Final = {"lookup": True, "lookup_consistent": True}
 ENFORCES: Final[dict[str, dict[str, Any]]] = {
@@ -65,7 +66,8 @@ class Plan(msgspec.Struct):
     """One run. ``restores`` are shares of settled works: when a backup is made, when it is put back.
 
     ``kills`` is how many processes are to be killed before the last part, in which nothing befalls
-    anybody any more; ``plant`` is a fault planted in every worker and controller.
+    anybody any more; ``plant`` is a fault planted in every worker and controller. ``patience_s`` is when
+a run fails that has not come to rest, or ends where a fault is planted.
     """
 
     folder: str
@@ -80,6 +82,7 @@ class Plan(msgspec.Struct):
     ports: dict[str, int] = {}
     modes: tuple[str, ...] = MODES
     plant: str = ""
+    chaos: dict[str, float] = msgspec.field(default_factory=lambda: dict(CHAOS))
     patience_s: float = 100
 
 
