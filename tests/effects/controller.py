@@ -11,6 +11,7 @@ import json
 import random
 import time
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
@@ -72,7 +73,7 @@ class Controller:
             operations=self.operations,
             repeats=repeats,
         )
-        while not (self.folder / "over").exists():
+        while not ((self.folder / "over").exists() or self.points.stopped):
             try:
                 self.hand_in()
                 self.observe()
@@ -162,8 +163,11 @@ class Controller:
             seen.confirmed_fence,
         )  # fmt: skip
 
-    def repeat(self, effect: Effect) -> Shown | None:
-        """Repeat the identical request under its key, and say what was answered."""
+    def repeat(self, effect: Effect) -> Callable[[], Shown]:
+        """What repeats the identical request under its key, and says what was answered."""
+        return lambda: self._repeat(effect)
+
+    def _repeat(self, effect: Effect) -> Shown:
         payload = p.payload_of(effect.id)
         send = f"repeat-{self.chance.getrandbits(60)}"
         self.points.log.note(
@@ -176,7 +180,7 @@ class Controller:
         try:
             self._there("keyed", send).send(request)
         except SendError:
-            return None
+            return Shown("UNAVAILABLE")
         self.points.reach("repeat:after")
         values = (("effect_id", effect.id), ("digest", digest_of(payload)))
         return Shown("FOUND", 1, values, consistent=True)

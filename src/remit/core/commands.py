@@ -26,6 +26,7 @@ from remit.core.effect_commands import (
     RegisterDestination,
     RegisterPolicy,
     RegisterValidation,
+    RepeatRequest,
     ReportEffect,
     SubmitIntent,
 )
@@ -100,6 +101,7 @@ __all__ = [
     "ReleaseLease",
     "RemoveDependency",
     "RenewLease",
+    "RepeatRequest",
     "ReportCompletion",
     "ReportEffect",
     "ReportProgress",

@@ -41,6 +41,7 @@ SEEN: Final = (
     c.Settle,
     k.NoteTermination,
     k.ObserveEffect,
+    k.RepeatRequest,
     k.CarryEpoch,
 )
 """Commands that say what remit itself saw or has to do: nobody hands them in."""
