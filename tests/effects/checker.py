@@ -147,7 +147,7 @@ def _sends(run: Run, intents: Intents) -> Iterable[Wrong]:
     for (effect, fence), sends in under.items():
         if len(sends) > 1:
             yield Wrong(AGAIN, f"{effect} #{fence}", f"{sorted(sends)}")
-    run.counts["second sends, each after the first was found absent"] += sum(
+    run.counts["effects sent more than once, each after it was found absent"] += sum(
         len({fence for name, fence in under if name == effect}) > 1
         for effect in {name for name, _ in under}
     )
@@ -173,7 +173,9 @@ def _absent_first(
                 if r.entity in present:
                     yield Wrong(SENT_PRESENT, name, f"found at seq {present[r.entity]}")
                 if earlier and absent.get(r.entity, 0) < max(earlier):
-                    said = f"intended at {r.at}, before at {earlier}, absent at {absent.get(r.entity)}"
+                    said = (
+                        f"intended at {r.at}, before at {earlier}, absent at {absent.get(r.entity)}"
+                    )
                     yield Wrong(SECOND_INTENT, name, said)
                     if any(one.fence == fence for one in arrivals.get(r.entity, ())):
                         yield Wrong(SECOND_SEND, name, said)
@@ -187,8 +189,8 @@ def _objects(
     counts["objects"] += len(makers)
     counts["objects doubled by the way"] += sum(len(one.made(twins=True)) for one in arrived)
     if len(makers) > 1:
-        said = [f"{one.send} #{one.fence} at {at}" for one, at in makers]
-        yield Wrong(SECOND_OBJECT, effect, f"{said}")
+        found = [f"{one.send} #{one.fence} at {at}" for one, at in makers]
+        yield Wrong(SECOND_OBJECT, effect, "; ".join(found))
     for maker, at in makers:
         for fence, intended in intents.get(effect, {}).items():
             if fence > maker.fence and intended <= at:

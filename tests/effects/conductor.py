@@ -100,7 +100,7 @@ class Conductor:
             else:
                 Controller(plan, life, points).live()
 
-        ends_at = time.monotonic() + self.chance.uniform(1, 4) if fate.verb == "kill" else 0.0
+        ends_at = time.monotonic() + self.chance.uniform(1, 4) if fate.verb else 0.0
         self.living[self.fork(body, life)] = Living(role, life, fate, ends_at=ends_at)
 
     def fate(self, role: str) -> Fate:
@@ -135,6 +135,7 @@ class Conductor:
 
     def _stopped(self, one: Living) -> None:
         self.did["stopped"] += 1
+        one.ends_at = 0.0
         one.wakes_at = time.monotonic() + self.chance.uniform(1.2, 4.0) * p.TTL_MS / 1_000
         if one.role == "controller":
             self.start("controller", "controller")  # another takes over meanwhile
@@ -227,9 +228,9 @@ class Conductor:
             self.deaths.note("ended", life=one.life, status=9)
         self._exchange(number)
         dies_at = self.chance.randint(1, 12)
-        while not self.done(lambda: self._adopt(number, dies_at), "adopt"):
-            dies_at = 0
+        if not self.done(lambda: self._adopt(number, dies_at), "adopt"):
             self.did["killed while adopting"] += 1
+            assert self.done(lambda: self._adopt(number, 0), "adopt")
         self.epoch += 1
         self.did["restores"] += 1
         self.begin()

@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 from tests.effects import plan as p
-from tests.effects.checker import Arrived, Run, Sent, Wrong, judge
+from tests.effects.checker import SECOND_OBJECT, SECOND_SEND, Arrived, Run, Sent, Wrong, judge
 from tests.effects.points import POINTS, lines
 
 from remit.core.effect_events import EffectObserved, RetryDecided
@@ -61,7 +61,9 @@ def arrived(folder: Path, mode: str) -> tuple[list[Arrived], Counter[str]]:
             said = (line["outcome"], line["twin"], line["at"])
             outcomes.setdefault(line["number"], []).append(said)
         else:
-            counts["look-ups" if what == "looked up" else "look-ups that found the record away"] += 1
+            counts[
+                "look-ups" if what == "looked up" else "look-ups that found the record away"
+            ] += 1
     requests = [
         Arrived(
             mode, number, line["send"], line["effect_id"], line["fence"], line["digest"],
@@ -102,6 +104,9 @@ def gathered(plan: p.Plan) -> Gathered:
     )
     run.counts["effects"] = plan.effects
     wrong = judge(run)
+    kinds = Counter(one.kind for one in wrong)
+    run.counts["second sends while the first was uncertain"] = kinds[SECOND_SEND]
+    run.counts["second objects"] = kinds[SECOND_OBJECT]
     _count(run, asked, Counter(conducted["did"]), lives)
     return Gathered(wrong, problems, run.counts, struck)
 
@@ -156,7 +161,9 @@ def _count(run: Run, asked: Counter[str], did: Counter[str], lives: Counter[str]
     ):  # fmt: skip
         counts[name] = ways[way]
     for outcome in ("dropped as too late", "stale fence", "replayed", "out"):
-        counts[f"requests {outcome}"] = sum(o == outcome for a in run.arrived for o, _, _ in a.outcomes)
+        counts[f"requests {outcome}"] = sum(
+            o == outcome for a in run.arrived for o, _, _ in a.outcomes
+        )
     final = run.histories[-1]
     states = Counter(r.event.state for r in final if isinstance(r.event, EffectObserved))
     counts["found absent"] = states[EffectState.ABSENT]

@@ -65,9 +65,9 @@ POLICY: Final = AdmissionPolicy(
 class Plan(msgspec.Struct):
     """One run. ``restores`` are shares of settled works: when a backup is made, when it is put back.
 
-    ``kills`` is how many processes are to be killed before the last part, in which nothing befalls
-    anybody any more; ``plant`` is a fault planted in every worker and controller. ``patience_s`` is when
-a run fails that has not come to rest, or ends where a fault is planted.
+        ``kills`` is how many processes are to be killed before the last part, in which nothing befalls
+        anybody any more; ``plant`` is a fault planted in every worker and controller. ``patience_s`` is when
+    a run fails that has not come to rest, or ends where a fault is planted.
     """
 
     folder: str

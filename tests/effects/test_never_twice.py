@@ -72,9 +72,7 @@ def test_inv_14_no_effect_is_sent_twice_whoever_is_killed(tmp_path: Path) -> Non
 
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize("plant", ["guard_taken_out", "absence_believed_too_early"])
-def test_with_the_guard_taken_out_the_same_run_finds_duplicates(
-    plant: str, tmp_path: Path
-) -> None:
+def test_with_the_guard_taken_out_the_same_run_finds_duplicates(plant: str, tmp_path: Path) -> None:
     plan = Plan(
         str(tmp_path), 15, effects=20, workers=4, kills=8, restores=[],
         url=url_of(tmp_path / "ledger.db"), modes=("plain",), plant=plant,

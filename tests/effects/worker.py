@@ -70,8 +70,7 @@ class Worker:
         """Work until somebody says that it is over."""
         over = Path(self.plan.folder) / "over"
         while not (over.exists() or self.points.stopped):
-            grant = c.GrantLease(ttl_ms=p.TTL_MS)
-            answer = self.call("lease", lambda n: self.operations.lease(grant, command_id=n))
+            answer = self.call("lease", self._lease)
             if isinstance(answer, Refused):
                 assert answer.code is Code.NOTHING_READY, answer
                 time.sleep(0.03)
@@ -80,8 +79,12 @@ class Worker:
                     self.attempt(lease_of(answer))
                 except (OutcomeUnknown, StoreUnavailable) as error:
                     self.points.log.note("lost its ledger", found=str(error))
-                    assert self.points.stopped, error
+                    if not self.points.stopped:
+                        raise
         self.ledger.close()
+
+    def _lease(self, command_id: str) -> Any:
+        return self.operations.lease(c.GrantLease(ttl_ms=p.TTL_MS), command_id=command_id)
 
     def attempt(self, lease: Lease) -> None:
         """One attempt under one lease."""
