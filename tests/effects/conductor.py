@@ -10,6 +10,7 @@ another epoch and sends all the same. Whoever adopts may be killed as well, and 
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
 import random
@@ -36,6 +37,9 @@ from remit.core.refusals import Refused
 from remit.ports import OutcomeUnknown
 from remit.service.adoption import adopt
 from remit.service.engine import Done
+
+DIES_WITH_PARENT: Final = 1
+_LIBC: Final = ctypes.CDLL(None)
 
 SENDING: Final = ("send:before", "send:under way", "intended", "send:after")
 """Where a worker is stopped most often: between its intent and its report."""
@@ -77,6 +81,7 @@ class Conductor:
         child = os.fork()
         if child:
             return child
+        _LIBC.prctl(DIES_WITH_PARENT, signal.SIGKILL)  # a run that is broken off leaves nobody
         try:
             body()
             os._exit(0)
