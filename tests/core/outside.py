@@ -74,6 +74,8 @@ class Outside:
         late = sent.expires_at is not None and sent.arrives_at > sent.expires_at
         if self.declared.request_expiry and late:
             return False
+        if self.declared.idempotency_key and self.objects.get(sent.effect):
+            return False
         return not (self.declared.fence and sent.fence < self.fences.get(sent.effect, 0))
 
     def look_up(self, question: Question) -> Shown:
@@ -85,6 +87,10 @@ class Outside:
         if self.declared.fence and question.fence:
             self.fences[name] = max(self.fences.get(name, 0), question.fence)
             confirmed = self.fences[name]
+        return self.shown(name, confirmed)
+
+    def shown(self, name: str, confirmed: int = 0) -> Shown:
+        """What is there of an effect, as the record or an answer says it."""
         there = self.objects.get(name, [])
         if not there:
             return Shown("NONE", 0, consistent=True, confirmed_fence=confirmed)

@@ -6,11 +6,12 @@ at nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
+from tests.core.outside_traffic import WAYS
 
 from remit.core import claims, effect_states, effects, intents, reconcile, view
 from remit.core import effect_events as v
@@ -32,11 +33,12 @@ Plant = Callable[[pytest.MonkeyPatch], None]
 
 @dataclass(frozen=True)
 class Mutant:
-    """A fault, and the properties that may catch it."""
+    """A fault, the properties that may catch it, and the destinations at which it can show."""
 
     name: str
     plant: Plant
     caught_by: tuple[str, ...]
+    ways: Sequence[dict[str, Any]] = WAYS
 
 
 def absence_believed_too_early(patch: pytest.MonkeyPatch) -> None:
@@ -210,6 +212,16 @@ def timeout_taken_for_failure(patch: pytest.MonkeyPatch) -> None:
     patch.setitem(_HANDLERS, v.EffectUncertain, failed)
 
 
+def repetition_forgotten(patch: pytest.MonkeyPatch) -> None:
+    """A repeated request that nobody answered is taken for one that cannot arrive."""
+    arrival = reconcile.arrival
+
+    def forgetful(effect: Any, destination: Any, seen: Any) -> Any:
+        return arrival(replace(effect, repeating=0, repeat_until=0), destination, seen)
+
+    patch.setattr(reconcile, "arrival", forgetful)
+
+
 MUTANTS = (
     Mutant("absence_believed_too_early", absence_believed_too_early, TWICE),
     Mutant("judged_by_when_it_was_written", judged_by_when_it_was_written, EARLY),
@@ -224,5 +236,6 @@ MUTANTS = (
     Mutant("overtaken_look_up_accepted", overtaken_look_up_accepted, EARLY),
     Mutant("report_believed", report_believed, ("present-is-there",)),
     Mutant("timeout_taken_for_failure", timeout_taken_for_failure, TWICE),
+    Mutant("repetition_forgotten", repetition_forgotten, EARLY, WAYS[-1:]),
 )
 """All planted faults."""

@@ -7,6 +7,7 @@ not by the ledger. ``Broken`` names the property that does not hold.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import Any
@@ -25,7 +26,7 @@ from remit.core.facts import Item, Lease, Triage
 from remit.core.item_events import LeaseGranted
 from remit.core.retrying import JITTER
 from remit.service.engine import Answer, Done, Engine
-from remit.service.reconciling import Reconciler
+from remit.service.reconciling import Reconciler, Shown
 
 BOUND_MS = 30_000
 LEASE_MS = 20_000
@@ -35,8 +36,10 @@ WAYS: tuple[dict[str, Any], ...] = (
     {"in_flight_ms": None, "fence": True},
     {"in_flight_ms": BOUND_MS, "fence": True, "request_expiry": True},
     {"in_flight_ms": None},
+    {"in_flight_ms": BOUND_MS, "idempotency_key": True, "key_retention_ms": None},
 )
-"""What destinations enforce; none has a key, so each second request is a second object."""
+"""What destinations enforce; but for the last none has a key, so each second request is a second
+object. Where a key is enforced, requests are repeated at times, and that may take long as well."""
 
 
 @dataclass
@@ -57,18 +60,25 @@ class Worker:
 class EffectTraffic:
     """Traffic on one world and one destination; ``most`` bounds how many works there are.
 
-    ``only`` names the properties that are held, none for all of them. In ``hasty`` traffic requests
+    ``only`` names the properties that are held, none for all of them; ``ways`` are what the
+    destination may enforce. In ``hasty`` traffic requests
     take long, hands give back at once, and a look-up takes as long as a request.
     """
 
     def __init__(
-        self, rnd: Random, most: int = 9, *, only: tuple[str, ...] = (), hasty: bool = False
+        self,
+        rnd: Random,
+        most: int = 9,
+        *,
+        only: tuple[str, ...] = (),
+        hasty: bool = False,
+        ways: Sequence[dict[str, Any]] = WAYS,
     ) -> None:
         self.rnd = rnd
         self.most = most
         self.only = only
         self.hasty = hasty
-        enforced = rnd.choice(WAYS[:2] if hasty else WAYS)
+        enforced = rnd.choice(ways[:2] if hasty else ways)
         self.world = EffectWorld(policy={"attempts": 4, "looks": 5}, **enforced)
         self.there = Outside(self.world.destination, self.world.now)
         self.workers: list[Worker] = []
@@ -76,7 +86,13 @@ class EffectTraffic:
         self.kept: tuple[Any, int] | None = None
         self.epoch = 0
         self.log: list[str] = []
-        self.counts = {"sends": 0, "restores": 0, "observations": 0, "zombie sends": 0}
+        self.counts = {
+            "sends": 0,
+            "restores": 0,
+            "observations": 0,
+            "zombie sends": 0,
+            "repetitions": 0,
+        }
 
     # Steps.
 
@@ -180,6 +196,8 @@ class EffectTraffic:
         declared, there = self.there.declared, self.there
         if declared.fence and worker.lease.fence < there.fences.get(worker.effect, 0):
             return  # it is refused where it arrives
+        if declared.idempotency_key and there.objects.get(worker.effect):
+            return  # it makes no second one
         expires = worker.expires_at
         if declared.request_expiry and expires is not None and there.now > expires:
             return
@@ -226,16 +244,39 @@ class EffectTraffic:
                     self.work()
             return shown
 
-        found = self.reconciler(slow).due()
+        found = self.reconciler(slow, repeats=self.rnd.random() < 0.7).due()
         self.counts["observations"] += sum(isinstance(a, Done) for _, a in found)
 
-    def reconciler(self, look_up: Any) -> Reconciler:
-        """The service itself, over this world's engine."""
+    def reconciler(self, look_up: Any, *, repeats: bool = False) -> Reconciler:
+        """The service itself, over this world's engine; with requests to repeat at hand or not."""
         operations = self.world.ops("remit-reconciler")
         jitter = self.rnd.randrange(JITTER)
         return Reconciler(
-            self.world.store, {"objects": look_up}, lambda: jitter, operations=operations
+            self.world.store,
+            {"objects": look_up},
+            lambda: jitter,
+            operations=operations,
+            repeats={"objects": self.repeating} if repeats else {},
         )
+
+    def repeating(self, effect: Effect) -> Any:
+        """What repeats the request of an effect, perhaps after a pause in which others look."""
+
+        def repeat() -> Shown:
+            if self.rnd.random() < 0.3:
+                self.pass_us(self.rnd.choice((SECOND, 31 * SECOND)))
+                self.reconciler(self.there.look_up).due()
+            self.counts["repetitions"] += 1
+            delay = self.rnd.choice((0, 0, 25, 29)) * SECOND
+            sent = Sent(
+                effect.id, effect.attempt, DIGEST, "MANIFEST-72", effect.fence, None,
+                self.world.now + delay,
+            )  # fmt: skip
+            if not self.there.send(sent, lost=self.rnd.random() < 0.25, twice=False):
+                return Shown("UNAVAILABLE")
+            return self.there.shown(effect.id)
+
+        return repeat
 
     def outage(self) -> None:
         """The record goes away, or comes back."""

@@ -47,6 +47,7 @@ def test_the_traffic_meets_what_it_is_for() -> None:
     for name in (
         "sends", "restores", "observations", "zombie sends", "refused", "EffectVerified",
         "RetryDecided", "LateReportRecorded", "WorkerTerminated", "PRESENT", "ABSENT",
+        "repetitions",
     ):  # fmt: skip
         assert counts[name] > 10, (name, counts)
 
@@ -73,7 +74,7 @@ def caught(mutant: Mutant, patch: pytest.MonkeyPatch, seeds: int = 150) -> set[s
             mutant.plant(planted)
             try:
                 only, hasty = mutant.caught_by, seed % 2 == 1
-                EffectTraffic(Random(seed), only=only, hasty=hasty).run(120)
+                EffectTraffic(Random(seed), only=only, hasty=hasty, ways=mutant.ways).run(120)
             except Broken as broken:
                 found.add(broken.name)
             finally:

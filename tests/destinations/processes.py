@@ -20,9 +20,9 @@ HERE = Path(__file__).parent
 class Process:
     """A server that prints its port, and stops when we close its input."""
 
-    def __init__(self, script: str) -> None:
+    def __init__(self, script: str, *arguments: str) -> None:
         self.process = subprocess.Popen(
-            [sys.executable, str(HERE / script)],
+            [sys.executable, str(HERE / script), *arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -49,10 +49,10 @@ class Process:
 
 
 class Service(Process):
-    """The recording service, with its controls."""
+    """The recording service, with its controls; ``record`` is a file that keeps every request."""
 
-    def __init__(self) -> None:
-        super().__init__("service.py")
+    def __init__(self, record: Path | None = None) -> None:
+        super().__init__("service.py", *([str(record)] if record else []))
 
     def control(self, **state: Any) -> None:
         body = json.dumps(state).encode()

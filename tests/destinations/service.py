@@ -1,14 +1,20 @@
 """A small effect service of its own process: it records every request, and fails in any way asked.
 
-``python service.py`` prints its port and stops when its standard input closes. ``POST /_control``
-with JSON changes how it behaves (``STATE``), ``GET /_log`` gives every request with what became of it,
-``GET /_objects`` how many objects each key has. Behaviours come in two sorts: faults of the way
-(delay, loss, duplicates, outage) that an honest service meets, and ways of being broken.
+``python service.py [RECORD]`` prints its port and stops when its standard input closes. ``POST
+/_control`` with JSON changes how it behaves (``STATE``), ``GET /_log`` gives every request with what
+became of it, ``GET /_objects`` how many objects each key has. Behaviours come in two sorts: faults of
+the way (delay, loss, duplicates, outage) that an honest service meets, and ways of being broken.
+
+``RECORD`` is a file that gets one line of JSON for each request as it arrives, and one for each thing
+that becomes of it, before anybody is answered. A line is one write, so it outlives the service. With
+``chaos`` the way draws what befalls each request; a twin that the way itself makes is recorded as one.
 """
 
 from __future__ import annotations
 
 import json
+import os
+import random
 import socket
 import sys
 import threading
@@ -26,6 +32,8 @@ STATE: dict[str, Any] = {
     "out": "",  # "503" or "closed"
     "in_flight_ms": 800,  # an honest service drops what waited longer
     "lag_ms": 0,  # a look-up shows an object so late
+    "unreadable": "",  # look-ups and fences fail: "503" or "closed"
+    "chaos": {},  # chances of lost, unanswered, delayed and twin, delay_ms, and a seed
     # broken
     "ignores_key": False,
     "takes_other_payload": False,
@@ -49,10 +57,31 @@ OBJECTS: dict[str, list[dict[str, Any]]] = {}
 FENCES: dict[str, int] = {}
 LOG: list[dict[str, Any]] = []
 FIRST = dict(STATE)
+RECORD = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT | os.O_APPEND) if sys.argv[1:] else -1
 
 
 def now_us() -> int:
     return time.time_ns() // 1_000
+
+
+def record(what: str, **said: Any) -> None:
+    """Keep what happened, at once."""
+    if RECORD >= 0:
+        line = json.dumps({"what": what, "at": now_us(), **said})
+        os.write(RECORD, line.encode() + b"\n")
+
+
+def befalls(number: int) -> str:
+    """What the way does to one request, drawn from the seed."""
+    chaos = STATE["chaos"]
+    if not chaos:
+        return ""
+    draw = random.Random(f"{chaos['seed']} {number}").random()
+    for what in ("lost", "unanswered", "delayed", "twin"):
+        draw -= chaos.get(what, 0)
+        if draw < 0:
+            return what
+    return ""
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -105,30 +134,51 @@ class Handler(BaseHTTPRequestHandler):
         }
         with GUARD:
             LOG.append(entry)
+            entry["number"] = number = len(LOG)
+            entry["way"] = way = befalls(number)
+        send = self.headers.get("X-Send", "")
+        digest = self.headers.get("Remit-Digest", "")
+        record("arrived", send=send, digest=digest, **entry)
         if self.faulty(entry):
             return None
         arrived = time.monotonic()
-        time.sleep(STATE["delay_ms"] / 1_000)
-        if not STATE["no_bound"] and (time.monotonic() - arrived) * 1_000 > STATE["in_flight_ms"]:
-            entry["outcome"] = "dropped as too late"
+        late = random.Random(number).random() if way == "delayed" else 0
+        time.sleep((STATE["delay_ms"] + late * STATE["chaos"].get("delay_ms", 0)) / 1_000)
+        # The sender's own stamp, where it gives one: what the way keeps begins where a send does.
+        since = int(self.headers.get("X-Sent-At") or 0)
+        waited = (now_us() - since) / 1_000 if since else (time.monotonic() - arrived) * 1_000
+        if not STATE["no_bound"] and waited > STATE["in_flight_ms"]:
+            self.ends(entry, "dropped as too late")
             return self.hang_up()
-        status, said, headers = self.work(entry, body)
+        # A twin comes later where a key is enforced, and else at once: of two requests that nobody
+        # tells apart, a look-up in between sees one, and no sender could know of the other.
+        later = way == "twin" and not STATE["ignores_key"]
+        status, said, headers = self.work(entry, body, 2 if way == "twin" and not later else 1)
         if self.taken("duplicate"):
             self.work(entry, body)
-        if self.taken("lose_answers"):
+        if self.taken("lose_answers") or way == "unanswered":
             return self.hang_up()
-        return self.answer(status, said, **headers)
+        self.answer(status, said, **headers)
+        if later:
+            time.sleep(0.3)
+            self.work(entry, body, first=False)
+        return None
+
+    def ends(self, entry: dict[str, Any], outcome: str, *, twin: bool = False) -> None:
+        """Note what became of a request."""
+        entry["outcome"] = outcome
+        record("outcome", number=entry["number"], outcome=outcome, twin=twin)
 
     def faulty(self, entry: dict[str, Any]) -> bool:
         """Answer or hang up where the way fails."""
-        if self.taken("lose_requests"):
-            entry["outcome"] = "lost"
+        if self.taken("lose_requests") or entry["way"] == "lost":
+            self.ends(entry, "lost")
             self.hang_up()
         elif STATE["out"] == "closed":
-            entry["outcome"] = "out"
+            self.ends(entry, "out")
             self.hang_up()
         elif STATE["out"]:
-            entry["outcome"] = "out"
+            self.ends(entry, "out")
             self.answer(int(STATE["out"]))
         elif STATE["redirect"]:
             self.answer(307, Location=STATE["redirect"])
@@ -156,13 +206,19 @@ class Handler(BaseHTTPRequestHandler):
         except OSError:
             return
 
-    def work(self, entry: dict[str, Any], body: bytes) -> tuple[int, Any, dict[str, str]]:
+    def work(
+        self, entry: dict[str, Any], body: bytes, times: int = 1, *, first: bool = True
+    ) -> tuple[int, Any, dict[str, str]]:
         if STATE["races"]:
             known = bool(OBJECTS.get(entry["key"]))
             time.sleep(0.05)
             return self.make(entry, body) if not known else self.replay(entry)
         with GUARD:
-            return self.judge(entry, body)
+            answers = []
+            for turn in range(times):
+                answers.append(self.judge(entry, body))
+                self.ends(entry, entry["outcome"], twin=turn > 0 or not first)
+            return answers[0]
 
     def judge(self, entry: dict[str, Any], body: bytes) -> tuple[int, Any, dict[str, str]]:
         key = entry["key"]
@@ -203,7 +259,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_PUT(self) -> None:
         self.read()
-        if STATE["out"]:
+        if STATE["out"] or STATE["unreadable"]:
             return self.outage()
         key = unquote(self.path.rpartition("/")[2])
         asked = int(self.headers.get("Remit-Fence") or 0)
@@ -214,18 +270,18 @@ class Handler(BaseHTTPRequestHandler):
         return self.answer(200, Remit_Fence=str(stands))
 
     def outage(self) -> None:
+        record("unreadable", path=self.path)
         if STATE["none_when_out"]:
             return self.answer(404)
-        if STATE["out"] == "closed":
-            return self.hang_up()
-        return self.answer(int(STATE["out"]))
+        how = STATE["unreadable"] or STATE["out"]
+        return self.hang_up() if how == "closed" else self.answer(int(how))
 
     def do_GET(self) -> None:
         if self.path == "/_log":
             return self.answer(200, LOG)
         if self.path == "/_objects":
             return self.answer(200, {key: len(found) for key, found in OBJECTS.items()})
-        if STATE["out"]:
+        if STATE["out"] or STATE["unreadable"]:
             return self.outage()
         if STATE["huge"]:
             return self.answer(200, {"objects": 1, "filling": "x" * STATE["huge"]})
@@ -236,6 +292,7 @@ class Handler(BaseHTTPRequestHandler):
             visible = now_us() - STATE["lag_ms"] * 1_000
             found = [one for one in OBJECTS.get(key, []) if one["made"] <= visible]
             fence = str(FENCES.get(key, 0))
+            record("looked up", key=key, objects=len(found), fence=FENCES.get(key, 0))
         if self.path.startswith("/list/"):
             return self.answer(200, found, Remit_Fence=fence)
         if not found:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -190,10 +191,13 @@ def test_repeating_the_identical_request_under_an_enforced_key_counts_as_a_look_
     world = bench.world
     item, lease = world.lost()
 
-    def repeat(effect: Effect) -> Shown:
-        bench.send(lease, effect.id)
-        question = Question(effect.id, effect.key, effect.operation, "", 0, "")
-        return bench.there.look_up(question)
+    def repeat(effect: Effect) -> Callable[[], Shown]:
+        def send() -> Shown:
+            bench.send(lease, effect.id)
+            question = Question(effect.id, effect.key, effect.operation, "", 0, "")
+            return bench.there.look_up(question)
+
+        return send
 
     given = Reconciler(
         world.store, {}, lambda: 0, operations=world.ops(HUMAN), repeats={"objects": repeat}
@@ -202,6 +206,94 @@ def test_repeating_the_identical_request_under_an_enforced_key_counts_as_a_look_
     assert world.status(item) == "verified"
     assert (world.seen().replayed, world.effect().intents) == (True, 1)
     assert len(bench.there.objects["E-1"]) == 1
+
+
+class Repeating(Bench):
+    """A bench whose request was lost, at a destination that enforces a key."""
+
+    def __init__(self) -> None:
+        super().__init__(idempotency_key=True, key_retention_ms=10**9)
+        _, self.lease = self.world.lost()
+        self.world.ended()
+        self.world.pass_us(31 * SECOND)
+
+    def given(self, request: Callable[[], Shown] | None) -> Reconciler:
+        """A reconciler that has this request at hand, or none."""
+        return Reconciler(
+            self.world.store,
+            {"objects": self.look_up},
+            lambda: 0,
+            operations=self.world.ops(HUMAN),
+            repeats={"objects": lambda _: request},
+        )
+
+
+def test_inv_13_a_repetition_that_was_not_answered_may_still_arrive() -> None:
+    bench = Repeating()
+    world = bench.world
+    bench.given(lambda: Shown("UNAVAILABLE")).one("E-1")
+    assert world.effect().state is EffectState.UNCERTAIN, "nothing there is no absence yet"
+    world.pass_us(29 * SECOND)
+    bench.reconciler.one("E-1")
+    assert world.effect().state is EffectState.UNCERTAIN, "it may still be on its way"
+    bench.send(bench.lease)
+    bench.reconciler.one("E-1")
+    assert world.effect().state is EffectState.PRESENT
+
+
+def test_an_unanswered_repetition_ends_with_its_own_bound() -> None:
+    bench = Repeating()
+    bench.given(lambda: Shown("UNAVAILABLE")).one("E-1")
+    bench.world.pass_us(31 * SECOND)
+    bench.reconciler.one("E-1")
+    assert bench.world.effect().state is EffectState.ABSENT
+
+
+def test_inv_13_a_reconciler_that_stops_before_it_repeats_may_still_send() -> None:
+    bench = Repeating()
+    world = bench.world
+
+    class Stopped(Exception):  # noqa: N818  # not an error: the process stands still
+        """It goes no further."""
+
+    def stops() -> Shown:
+        raise Stopped
+
+    with pytest.raises(Stopped):
+        bench.given(stops).one("E-1")
+    world.pass_us(3_600 * SECOND)
+    bench.reconciler.one("E-1")
+    assert world.effect().state is EffectState.UNCERTAIN, "its request may leave at any time"
+    bench.given(None).one("E-1")
+    assert world.effect().state is EffectState.UNCERTAIN
+    bench.send(bench.lease)
+    bench.reconciler.one("E-1")
+    assert world.effect().state is EffectState.PRESENT
+
+
+def test_a_repetition_is_written_down_before_it_is_sent_and_on_a_new_epoch_too() -> None:
+    bench = Repeating()
+    world = bench.world
+    assert not isinstance(adopt(world.ops(HUMAN), "restored"), Refused)
+    written: list[str] = []
+
+    def request() -> Shown:
+        written.extend(type(r.event).__name__ for r in world.events()[-2:])
+        bench.send(bench.lease)
+        question = Question("E-1", world.effect().key, "", "", 0, "")
+        return bench.there.look_up(question)
+
+    bench.given(request).one("E-1")
+    assert written[-1] == "RequestRepeated"
+    assert world.effect().state is EffectState.PRESENT
+
+
+def test_nobody_says_that_it_repeated_what_was_not_written_down() -> None:
+    bench = Repeating()
+    seen = bench.world.seeing("FOUND", replayed=True)
+    [answer] = bench.world.ops("remit-reconciler").observed([seen], [""])
+    assert isinstance(answer, Refused)
+    assert answer.code is Code.BAD_INPUT
 
 
 def test_work_of_another_with_the_same_effect_is_decided_once_it_was_looked_up() -> None:

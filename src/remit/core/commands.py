@@ -27,6 +27,7 @@ from remit.core.effect_commands import (
     RegisterDestination,
     RegisterPolicy,
     RegisterValidation,
+    RepeatRequest,
     ReportEffect,
     SubmitIntent,
 )
@@ -101,6 +102,7 @@ __all__ = [
     "ReleaseLease",
     "RemoveDependency",
     "RenewLease",
+    "RepeatRequest",
     "ReportCompletion",
     "ReportEffect",
     "ReportProgress",

@@ -145,13 +145,24 @@ class NoteTermination(Command):
 
 
 @dataclass(frozen=True, slots=True)
+class RepeatRequest(Command):
+    """Record that the identical request is about to be repeated under its key; ``seen``.
+
+    ``version`` is the effect's as the reconciler knows it. What may be sent is written down before.
+    """
+
+    effect: str
+    version: int
+
+
+@dataclass(frozen=True, slots=True)
 class ObserveEffect(Command):
     """What a look-up in the authoritative record found; ``seen``, by an enrolled reconciler.
 
     ``consistent`` says that the look-up showed everything that had arrived by then. ``looked_at`` is
     the ledger's time when it began and ``version`` the effect's version then: what has changed since
-    makes it worth nothing. ``replayed`` says that it was made by repeating the identical request
-    under a key that the destination enforces.
+    makes it worth nothing. ``replayed`` says that the identical request was repeated meanwhile, under
+    a key that the destination enforces, and that this repetition is over.
     """
 
     effect: str

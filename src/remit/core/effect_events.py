@@ -22,6 +22,7 @@ from remit.core.outside_events import (
     EffectObserved,
     EffectSent,
     EffectUncertain,
+    RequestRepeated,
     WorkerTerminated,
 )
 
@@ -33,6 +34,7 @@ __all__ = [
     "EffectObserved",
     "EffectSent",
     "EffectUncertain",
+    "RequestRepeated",
     "WorkerTerminated",
 ]
 

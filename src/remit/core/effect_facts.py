@@ -177,7 +177,8 @@ class Effect:
     one the effect is uncertain, whatever ``state`` says. ``ended`` is how the attempt's lease ended,
     as far as that is on record. ``receipt`` says that the answer is an authoritative receipt,
     ``confirmed_at`` by when ``confirmed_fence`` was confirmed. Before ``look_at`` it is not worth
-    looking again.
+    looking again. ``repeating`` counts repetitions of the request of which nobody saw the end, and
+    ``repeat_until`` is the last moment at which one that ended may still arrive.
     """
 
     id: str
@@ -214,6 +215,8 @@ class Effect:
     result_digest: str = ""
     confirmed_at: int = 0
     look_at: int = 0
+    repeating: int = 0
+    repeat_until: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,6 +65,8 @@ def after(effect: Effect | None, event: Event) -> EffectState | None:
             return None if known else _S.UNCERTAIN
         case v.EffectSent() | v.WorkerTerminated():
             return state if state in (_S.INTENDED, _S.UNCERTAIN) else None
+        case v.RequestRepeated():
+            return state if state is _S.UNCERTAIN and effect.intents else None
         case v.EffectAnswered():
             pure = effect.replay_class == ReplayClass.PURE and state is _S.NOT_STARTED
             return state if pure or state in (_S.INTENDED, _S.UNCERTAIN) else None

@@ -42,7 +42,7 @@ def needs(command: c.Command, ask: c.Ask) -> Iterable[Key]:
             keys += _intent(command)
         case c.AddDependency():
             keys.append(("item", command.target))
-        case k.ObserveEffect() | k.NoteTermination():
+        case k.ObserveEffect() | k.NoteTermination() | k.RepeatRequest():
             keys.append(("effect", command.effect))
         case c.ResolveTriage():
             keys.append(("triage", command.record))

@@ -97,6 +97,18 @@ class WorkerTerminated(Event):
     arrives_until: int | None
 
 
+@event("effect", "effect:repeat")
+@dataclass(frozen=True, slots=True)
+class RequestRepeated(Event):
+    """The identical request is about to be repeated under its key, by a reconciler.
+
+    Written before it leaves. From then on it may arrive, until an observation says that it is over.
+    """
+
+    attempt: str
+    key: str
+
+
 @event("effect", "effect:observe")
 @dataclass(frozen=True, slots=True)
 class EffectObserved(Event):
@@ -106,7 +118,7 @@ class EffectObserved(Event):
     ``values`` pairs each observed field with its value. ``basis`` says why nothing can arrive any
     more, empty where that cannot be said. ``looked_at`` is when the look-up began: what could still
     arrive is judged by that moment, not by the later one at which this was written. ``look_at`` is when it is
-    worth looking again.
+    worth looking again. ``replayed`` ends a repetition, which may arrive until ``repeat_until``.
     """
 
     observation: str
@@ -122,3 +134,4 @@ class EffectObserved(Event):
     replayed: bool
     look_at: int
     checks: tuple[Check, ...]
+    repeat_until: int = 0

@@ -6,8 +6,8 @@ all that has arrived and nothing can still arrive; otherwise it is UNCERTAIN, as
 cannot be read (INV-13). All else is CONTRADICTED. Each comparison becomes one check.
 
 Nothing can still arrive when the destination confirmed a higher fence, or when the in-flight bound
-has passed since the worker's observed end or since a request expiry that the destination enforces.
-That is judged by the moment at which the look-up began: what arrives while one looks was not seen.
+has passed since the worker's observed end or since a request expiry that the destination enforces,
+and since the end of each repetition of the request by a reconciler, which is a sender too. That is judged by the moment at which the look-up began: what arrives while one looks was not seen.
 """
 
 from __future__ import annotations
@@ -107,9 +107,9 @@ def arrival(effect: Effect, destination: Destination, seen: Seen) -> tuple[str, 
         settled = effect.confirmed_fence > floor and seen.looked_at > effect.confirmed_at + lag
         if settled or (not lag and seen.confirmed_fence > floor):
             return "higher-fence-confirmed", None
-    if effect.arrives_until is None:
+    if effect.arrives_until is None or effect.repeating:
         return "", None
-    last = effect.arrives_until + lag
+    last = max(effect.arrives_until, effect.repeat_until) + lag
     return ("in-flight-bound-passed", None) if seen.looked_at > last else ("", last)
 
 

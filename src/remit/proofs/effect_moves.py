@@ -322,4 +322,4 @@ def noted(state: State, event: object, effect: str) -> Outside:
     return replace(state.outside, requests=(*state.outside.requests, made))
 
 
-__all__ = ["accepted", "cast_of", "effect_moves", "effects_of", "noted", "outside_after", "Status"]
+__all__ = ["Status", "accepted", "cast_of", "effect_moves", "effects_of", "noted", "outside_after"]

@@ -120,7 +120,7 @@ def _item(
         return
     known = oracle.standing(effect, ledger)
     if known in oracle.OPEN and effect.epoch == ledger.epoch:
-        waits = status in ("leased", "held", "triaged") or item.terminal and status != "closed"
+        waits = status in ("leased", "held", "triaged") or (item.terminal and status != "closed")
         demand("open-effect-waits", waits, item.id, status, "while its effect is", known)
     count = state.outside.there(effect.id)
     if status in ("shipped", "verified"):

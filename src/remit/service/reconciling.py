@@ -7,8 +7,9 @@ UNAVAILABLE, which is an observation too. PURE work has nothing outside: its sto
 again and its digest made anew. The built-in ``remit-reconciler`` writes what was seen, and it never
 holds a lease.
 
-Where a destination enforces an idempotency key, the identical request may be repeated instead of
-looked up while its key is surely kept, if the caller has the request (``requests``).
+Where a destination enforces an idempotency key, the identical request may be repeated before it is
+looked up while its key is surely kept, if the caller has the request (``repeats``). It is a send like
+any other, so it is written down before it leaves, and one that was not answered proves no absence.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from typing import Final, Protocol
 from remit.core import effect_commands as k
 from remit.core.decide.ledger import RECONCILER
 from remit.core.decide.observing import STORED, record_of
-from remit.core.effect_events import EffectAnswered
+from remit.core.effect_events import EffectAnswered, RequestRepeated
 from remit.core.effect_facts import Destination, Effect, EffectState, Intent, ReplayClass
 from remit.core.effect_states import standing
 from remit.core.effects import UNRECONCILED
@@ -73,9 +74,9 @@ class Lookup(Protocol):
         ...
 
 
-Repeat = Callable[[Effect], Shown | None]
-"""Repeats the identical request under its key and says what the destination answered; None where the
-request is not at hand."""
+Repeat = Callable[[Effect], Callable[[], Shown] | None]
+"""What would repeat the identical request of an effect under its key and say what the destination
+answered: UNAVAILABLE where it did not. None where the request is not at hand."""
 
 Jitter = Callable[[], int]
 
@@ -163,38 +164,56 @@ class Reconciler:
 
     def _look(self, task: Task, replacement: str) -> k.ObserveEffect:
         effect, destination = task.effect, task.destination
-        shown, repeated = self._shown(task)
+        version = self._repeating(task)
+        shown = self._shown(task) if version is None else self._repeated(task)
         return k.ObserveEffect(
             effect.id,
             record_of(task.intent, effect, destination),
             shown.result,
             task.looked_at,
-            effect.version,
+            effect.version if version is None else version,
             shown.objects,
             shown.values,
             shown.differences,
             shown.consistent,
             shown.confirmed_fence,
-            repeated,
+            version is not None,
             replacement,
             self.jitter(),
         )
 
-    def _shown(self, task: Task) -> tuple[Shown, bool]:
-        """What can be seen, and whether that was by repeating the request."""
+    def _repeating(self, task: Task) -> int | None:
+        """Write down that the request will be repeated, where it may be; the effect's version then."""
+        effect, destination = task.effect, task.destination
+        if destination is None or self._request(task) is None:
+            return None
+        if not may_replay(effect, destination, task.looked_at):
+            return None
+        [answer] = self.operations.observed([k.RepeatRequest(effect.id, effect.version)], [""])
+        if isinstance(answer, Refused):
+            return None
+        return next(r.version for r in answer.events if isinstance(r.event, RequestRepeated))
+
+    def _request(self, task: Task) -> Callable[[], Shown] | None:
+        repeat = self.repeats.get(task.destination.name) if task.destination is not None else None
+        return repeat(task.effect) if repeat is not None else None
+
+    def _repeated(self, task: Task) -> Shown:
+        """What the repeated request was answered, or else what the record shows after it."""
+        request = self._request(task)
+        shown = request() if request is not None else Shown(UNAVAILABLE)
+        return shown if shown.result == FOUND else self._shown(task)
+
+    def _shown(self, task: Task) -> Shown:
+        """What can be seen."""
         effect, destination = task.effect, task.destination
         if destination is None:
-            return _stored(task), False
+            return _stored(task)
         if not destination.lookup and effect.receipt:
-            return _receipt(task), False
-        repeat = self.repeats.get(destination.name)
-        if repeat is not None and may_replay(effect, destination, task.looked_at):
-            shown = repeat(effect)
-            if shown is not None and shown.result == FOUND:
-                return shown, True
+            return _receipt(task)
         lookup = self.lookups.get(destination.name) if destination.lookup else None
         if lookup is None:
-            return Shown(UNAVAILABLE), False
+            return Shown(UNAVAILABLE)
         envelope = task.intent.envelope
         question = Question(
             effect.id,
@@ -204,7 +223,7 @@ class Reconciler:
             task.fence if destination.fence else 0,
             effect.compensates,
         )
-        return lookup(question), False
+        return lookup(question)
 
 
 def _task(tx: ReadTx, name: str, now: int) -> Task | None:

@@ -28,6 +28,7 @@ from remit.core.decide import (
     observing,
     rechecks,
     records,
+    repeating,
     reports,
 )
 from remit.core.events import Recorded
@@ -66,6 +67,7 @@ _HANDLERS: Final[dict[type[Command], Handler]] = {
     **reports.HANDLERS,
     **effects.HANDLERS,
     **observing.HANDLERS,
+    **repeating.HANDLERS,
     **compensating.HANDLERS,
     **delivery.HANDLERS,
     **records.HANDLERS,

@@ -25,8 +25,9 @@ from remit.core.claims import (
     policy_of,
     state_of,
 )
-from remit.core.decide.asking import bad, find, kind_of
+from remit.core.decide.asking import bad, find
 from remit.core.decide.items import finish
+from remit.core.decide.repeating import may_observe, repeat_until, stale
 from remit.core.effect_facts import Destination, Effect, EffectState, Intent
 from remit.core.effect_states import suspect
 from remit.core.effects import (
@@ -36,9 +37,9 @@ from remit.core.effects import (
     decide_retry,
     retry_absent,
 )
-from remit.core.facts import ActorKind, Item, Triage
+from remit.core.facts import Item, Triage
 from remit.core.rechecking import make_due
-from remit.core.reconcile import FOUND, NONE, RESULTS, Finding, Seen, may_replay, reconcile
+from remit.core.reconcile import FOUND, NONE, RESULTS, Finding, Seen, reconcile
 from remit.core.refusals import Code, Refused
 from remit.core.retrying import JITTER
 from remit.core.settlement import review
@@ -72,7 +73,7 @@ def _observe(draft: Draft, cmd: k.ObserveEffect) -> Refused | None:
     item, intent = draft.item(effect.item), intent_of(draft, effect.item)
     if item is None or intent is None:
         return bad("effect", effect.id, "one that belongs to work with an intent")
-    refused = _may_observe(draft, item) or _fresh(draft, effect, cmd) or _sound(cmd)
+    refused = may_observe(draft, item) or _fresh(draft, effect, cmd) or _sound(cmd)
     if refused is not None:
         return refused
     again = suspect(effect, draft.ledger.epoch)
@@ -85,10 +86,11 @@ def _observe(draft: Draft, cmd: k.ObserveEffect) -> Refused | None:
     destination = destination_named(draft, effect.destination)
     if destination is None and not is_pure(effect):
         return bad("destination", effect.destination, "a registered destination")
-    if cmd.replayed and (destination is None or not may_replay(effect, destination, cmd.looked_at)):
-        return bad("repetition", effect.id, "one under an enforced key that is surely kept still")
+    if cmd.replayed and not effect.repeating:
+        return bad("repetition", effect.id, "one that was written down before it was sent")
     finding, seen = _found(draft, item, intent, effect, destination, cmd)
-    draft.emit("effect", effect.id, _observation(seen, finding))
+    until = repeat_until(draft, destination) if seen.replayed else 0
+    draft.emit("effect", effect.id, _observation(seen, finding, until))
     effect = effect_named(draft, effect.id) or effect
     _act(draft, item, effect, before, finding, seen, cmd)
     if finding.state in (EffectState.PRESENT, EffectState.ABSENT):
@@ -106,27 +108,6 @@ def _free_others(draft: Draft, effect: Effect, intent: Intent) -> None:
     make_due(draft, trigger, policy.recheck_horizon if policy else MOST_HOLDS)
 
 
-def _may_observe(draft: Draft, item: Item) -> Refused | None:
-    """Only an enrolled service that never held a lease on the work says what is there."""
-    kind = kind_of(draft)
-    if kind is not ActorKind.SERVICE:
-        return Refused(
-            Code.ACTOR_KIND_REFUSED,
-            f"cannot observe the effect of {item.id} as {draft.ask.actor}: it is enrolled as"
-            f" {kind}, only a service may",
-            "let the reconciler look: 'remit reconcile'",
-            {"actor": draft.ask.actor, "kind": str(kind)},
-        )
-    if draft.ask.actor in item.holders:
-        return Refused(
-            Code.RECONCILER_IS_HOLDER,
-            f"cannot observe the effect of {item.id} as {draft.ask.actor}: it held a lease on it",
-            "let a reconciler look that never held one",
-            {"item": item.id, "holders": list(item.holders)},
-        )
-    return None
-
-
 def _fresh(draft: Draft, effect: Effect, cmd: k.ObserveEffect) -> Refused | None:
     state = state_of(draft, effect)
     if state is EffectState.NOT_STARTED and not (is_pure(effect) and effect.response_seq):
@@ -137,13 +118,7 @@ def _fresh(draft: Draft, effect: Effect, cmd: k.ObserveEffect) -> Refused | None
             {"effect": effect.id},
         )
     if effect.version != cmd.version:
-        return Refused(
-            Code.OBSERVATION_STALE,
-            f"{effect.id} has changed since it was looked up (version {cmd.version}, now"
-            f" {effect.version})",
-            "look it up again",
-            {"effect": effect.id, "version": effect.version},
-        )
+        return stale(effect.id, cmd.version, effect.version)
     if not effect.intended_at <= cmd.looked_at <= draft.now:
         return bad("time of the look-up", cmd.looked_at, f"{effect.intended_at} to {draft.now}")
     return None
@@ -205,7 +180,7 @@ def record_of(intent: Intent, effect: Effect, destination: Destination | None) -
     return named or (destination.record if destination is not None else "")
 
 
-def _observation(seen: Seen, finding: Finding) -> v.EffectObserved:
+def _observation(seen: Seen, finding: Finding, until: int) -> v.EffectObserved:
     return v.EffectObserved(
         seen.id,
         seen.record,
@@ -220,6 +195,7 @@ def _observation(seen: Seen, finding: Finding) -> v.EffectObserved:
         seen.replayed,
         finding.next.at if finding.next.decision == "HOLD" else 0,
         finding.checks,
+        until,
     )
 
 

@@ -100,6 +100,8 @@ def _intended(get: Get, rec: Recorded, ev: v.EffectIntended, out: Out) -> None:
         look_at=0,
         ended="",
         receipt=False,
+        repeating=0,
+        repeat_until=0,
     )
 
 
@@ -137,7 +139,7 @@ def _uncertain(get: Get, rec: Recorded, ev: v.EffectUncertain, out: Out) -> None
     if ev.epoch > effect.epoch:
         # What happened in what was lost nobody can say: that nothing was there proves nothing now.
         new |= {"epoch": ev.epoch, "arrives_until": ev.arrives_until, "absent_seq": 0, "looks": 0}
-        new["look_at"] = 0
+        new |= {"look_at": 0, "repeating": 0, "repeat_until": 0}
     _keep(rec, out, effect, ev, **new)
 
 
@@ -149,6 +151,14 @@ def _terminated(get: Get, rec: Recorded, ev: v.WorkerTerminated, out: Out) -> No
     _keep(rec, out, effect, ev, terminated_at=ev.terminated_at, arrives_until=ev.arrives_until)
 
 
+def _repeated(get: Get, rec: Recorded, ev: v.RequestRepeated, out: Out) -> None:
+    effect = _effect(get, rec)
+    _same_attempt(rec, effect, ev.attempt)
+    if ev.key != effect.key:
+        raise FoldError(rec, f"{rec.entity} is repeated under another key")
+    _keep(rec, out, effect, ev, repeating=effect.repeating + 1)
+
+
 def _observed(get: Get, rec: Recorded, ev: v.EffectObserved, out: Out) -> None:
     effect = _effect(get, rec)
     add(get, out, "counter", "observation", 1)
@@ -158,6 +168,9 @@ def _observed(get: Get, rec: Recorded, ev: v.EffectObserved, out: Out) -> None:
         "looks": effect.looks + 1,
         "look_at": ev.look_at,
     }
+    if ev.replayed:
+        new["repeating"] = max(0, effect.repeating - 1)
+        new["repeat_until"] = max(effect.repeat_until, ev.repeat_until)
     if ev.confirmed_fence > effect.confirmed_fence:
         new |= {"confirmed_fence": ev.confirmed_fence, "confirmed_at": rec.at}
     if ev.state == EffectState.PRESENT:
@@ -244,6 +257,7 @@ HANDLERS: Final[dict[type[Event], Handler]] = {
     v.EffectAnswered: _answered,
     v.EffectUncertain: _uncertain,
     v.WorkerTerminated: _terminated,
+    v.RequestRepeated: _repeated,
     v.EffectObserved: _observed,
     v.ResponseReported: _reported,
     v.RetryDecided: _retry,

@@ -1,0 +1,118 @@
+"""INV-14 with real processes: workers and controllers killed at every step, requests lost and late.
+
+Three destinations of their own processes record every request. The ledger is backed up while it is in
+use, lost, put back and adopted in the middle, while destinations keep what they got. What is judged is
+their record beside all histories, the lost ones too. With a guard taken out of the same workers and
+controllers, the same run finds second sends and second objects.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import msgspec
+import pytest
+from tests.effects import checker
+from tests.effects.gather import Gathered, gathered
+from tests.effects.plan import CHAOS, Plan
+from tests.effects.points import POINTS
+from tests.ground.children import ROOT, SOURCE
+from tests.stores.postgres.server import Server
+
+from remit.wiring import url_of
+
+SYNCED = ("max_connections=60", "log_min_messages=fatal", "shared_buffers=64MB")
+
+
+def ran(plan: Plan) -> Gathered:
+    """Run a plan to its end, and judge it."""
+    print(f"seed {plan.seed}")
+    folder = Path(plan.folder)
+    (folder / "plan.json").write_bytes(msgspec.json.encode(plan))
+    path = os.pathsep.join((str(SOURCE), str(ROOT)))
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.effects.conductor", str(folder)],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        timeout=plan.patience_s + 60,
+    )
+    assert done.returncode == 0, done.stderr
+    found = gathered(plan)
+    print(found.told())
+    return found
+
+
+def held(found: Gathered) -> Counter[str]:
+    """Demand that nothing is wrong; returns the counts."""
+    assert found.wrong == []
+    assert found.ledgers == []
+    counts = found.counts
+    assert counts["PRESENT"] + counts["held"] + counts["triaged"] == counts["effects"]
+    return counts
+
+
+@pytest.mark.timeout(120)
+def test_inv_14_no_effect_is_sent_twice_whoever_is_killed(tmp_path: Path) -> None:
+    plan = Plan(
+        str(tmp_path), 14, effects=60, workers=4, kills=20, restores=[(0.3, 0.55)],
+        url=url_of(tmp_path / "ledger.db"),
+    )  # fmt: skip
+    counts = held(ran(plan))
+    assert counts["PRESENT"] > 45
+    for name in ("killed", "restores", "retries", "requests lost", "responses lost", "outages"):
+        assert counts[name] > 0, name
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize("plant", ["guard_taken_out", "absence_believed_too_early"])
+def test_with_the_guard_taken_out_the_same_run_finds_duplicates(plant: str, tmp_path: Path) -> None:
+    plan = Plan(
+        str(tmp_path), 15, effects=20, workers=4, kills=8, restores=[],
+        url=url_of(tmp_path / "ledger.db"), modes=("plain",), plant=plant,
+        chaos={**CHAOS, "delayed": 0.4}, patience_s=12,
+    )  # fmt: skip
+    kinds = ran(plan).kinds()
+    assert checker.SECOND_OBJECT in kinds
+    wanted = checker.SECOND_SEND if plant == "guard_taken_out" else checker.EARLY
+    assert wanted in kinds
+
+
+@pytest.mark.torture
+@pytest.mark.timeout(2_400)
+def test_inv_14_two_thousand_effects(tmp_path: Path) -> None:
+    plan = Plan(
+        str(tmp_path), random.randrange(1 << 32), effects=2_100, workers=6, kills=400,
+        restores=[(0.25, 0.35), (0.6, 0.7)], url=url_of(tmp_path / "ledger.db"), patience_s=2_000,
+    )  # fmt: skip
+    found = ran(plan)
+    counts = held(found)
+    assert counts["restores"] == 2
+    missed = [p for points in POINTS.values() for p in points if not found.struck[p]]
+    assert missed == [], "nobody was killed there"
+
+
+@pytest.mark.torture
+@pytest.mark.timeout(1_200)
+def test_inv_14_on_postgresql(tmp_path: Path) -> None:
+    server = Server(SYNCED)
+    try:
+        server.start()
+        for name in ("first", "second"):
+            server.run(f"CREATE DATABASE {name}")
+        plan = Plan(
+            str(tmp_path), random.randrange(1 << 32), effects=400, workers=4, kills=120,
+            restores=[(0.3, 0.5)], url=server.url("first"), urls=[server.url("second")],
+            patience_s=900,
+        )  # fmt: skip
+        counts = held(ran(plan))
+    finally:
+        server.stop()
+    assert counts["restores"] == 1
+    assert counts["killed"] > 100
