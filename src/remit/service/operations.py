@@ -32,7 +32,6 @@ DIGEST: Final = 64
 """Hexadecimal digits of a blob's digest."""
 
 
-<<<<<<< HEAD
 SEEN: Final = frozenset(
     (
         c.ObserveShip,
@@ -43,21 +42,9 @@ SEEN: Final = frozenset(
         c.Settle,
         k.NoteTermination,
         k.ObserveEffect,
+        k.RepeatRequest,
         k.CarryEpoch,
     )
-=======
-SEEN: Final = (
-    c.ObserveShip,
-    c.RecordVerification,
-    c.RecordClone,
-    c.RecordTakeover,
-    c.RecordClockJump,
-    c.Settle,
-    k.NoteTermination,
-    k.ObserveEffect,
-    k.RepeatRequest,
-    k.CarryEpoch,
->>>>>>> crash14
 )
 """Commands that say what remit itself saw or has to do: nobody hands them in."""
 
