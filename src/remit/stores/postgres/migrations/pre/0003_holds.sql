@@ -1,4 +1,4 @@
--- 0002: what holds wait for, and what followed another work. Queries find held items by trigger and
+-- 0003: what holds wait for, and what followed another work. Queries find held items by trigger and
 -- place in line or by time, and coalesced ones by the work that they follow. The last release runs on
 -- the result: the columns have no value where it wrote a row, and it never looks for them.
 ALTER TABLE remit.item_rows ADD COLUMN hold_trigger text COLLATE "C" CHECK (hold_trigger <> '');
