@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from remit.proofs import verdicts as admission_oracle
-
 from remit.core.effect_facts import AdmissionPolicy, Capacity, Effect, EffectState, Intent
 from remit.core.events import Recorded
 from remit.core.facts import Fact, Item, Key, Ledger
 from remit.core.verdict import Evidence, Rival
+from remit.proofs import verdicts as admission_oracle
 
 OPEN = ("INTENDED", "UNCERTAIN", "CONTRADICTED")
 CAPACITY = (

@@ -6,7 +6,6 @@ from random import Random
 from typing import Any
 
 import pytest
-from remit.proofs import verdicts as admission_oracle
 from tests.core.effect_mutants import MUTANTS
 from tests.core.effect_traffic import EffectTraffic
 from tests.core.effects import MINUTE, MINUTE_US, POLICY, capacity, envelope
@@ -19,6 +18,7 @@ from remit.core import verdict
 from remit.core.change import changed
 from remit.core.effect_facts import EffectState, Envelope
 from remit.core.verdict import Evidence, Rival
+from remit.proofs import verdicts as admission_oracle
 
 
 @pytest.mark.parametrize("seed", range(40))

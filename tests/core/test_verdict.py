@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from remit.proofs import verdicts as admission_oracle
 from tests.core.effects import MINUTE, MINUTE_US, POLICY, capacity, envelope
 
 from remit.core.change import changed
 from remit.core.checks import Check, Result
 from remit.core.effect_facts import EffectState, Envelope
 from remit.core.verdict import Evidence, Finding, Rival, Verdict, assess
+from remit.proofs import verdicts as admission_oracle
 
 NOW = 1_000 * MINUTE_US
 FRESH = capacity(id="CAP-1", observed_at=NOW)

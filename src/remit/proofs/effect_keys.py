@@ -161,7 +161,7 @@ class _Key:
     def _outside(self) -> tuple[Any, ...]:
         outside, look, seen = self.state.outside, self.state.outside.look, None
         if look is not None:
-            effect = self.effects[look.effect] if look.effect in self.effects else None
+            effect = self.effects.get(look.effect, None)
             fresh = effect is not None and effect.version == look.version
             seen = (
                 look.effect, fresh, look.result, look.objects, look.consistent, look.values,

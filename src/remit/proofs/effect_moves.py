@@ -14,8 +14,8 @@ from typing import Final
 
 from remit.core import commands as c
 from remit.core.effect_commands import ObserveEffect
-from remit.core.effect_facts import Effect, EffectState, Intent
-from remit.core.facts import Capacity, Item, Ledger
+from remit.core.effect_facts import Capacity, Effect, EffectState, Intent
+from remit.core.facts import Item, Ledger
 from remit.core.retrying import JITTER
 from remit.core.status import Status
 from remit.proofs.effect_cast import CLASS, DIGEST, FRESH_MS, EffectCast, capacity, submission
@@ -322,4 +322,4 @@ def noted(state: State, event: object, effect: str) -> Outside:
     return replace(state.outside, requests=(*state.outside.requests, made))
 
 
-__all__ = ["accepted", "cast_of", "effect_moves", "effects_of", "noted", "outside_after", "Status"]
+__all__ = ["Status", "accepted", "cast_of", "effect_moves", "effects_of", "noted", "outside_after"]

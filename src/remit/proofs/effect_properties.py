@@ -120,7 +120,7 @@ def _item(
         return
     known = oracle.standing(effect, ledger)
     if known in oracle.OPEN and effect.epoch == ledger.epoch:
-        waits = status in ("leased", "held", "triaged") or item.terminal and status != "closed"
+        waits = status in ("leased", "held", "triaged") or (item.terminal and status != "closed")
         demand("open-effect-waits", waits, item.id, status, "while its effect is", known)
     count = state.outside.there(effect.id)
     if status in ("shipped", "verified"):
@@ -175,8 +175,9 @@ def _money(demand: Demand, stage: Stage, state: State, items: dict[str, Item]) -
     reserved = 0
     for item in items.values():
         if item.lease is not None:
-            charge = stage.get(state, "charge", charge_of(item.id, item.lease.fence)) or 0
-            reserved += max(0, item.lease.spend_micros - int(charge))  # type: ignore[call-overload]  # an integer
+            charge = stage.get(state, "charge", charge_of(item.id, item.lease.fence))
+            before = charge if isinstance(charge, int) else 0
+            reserved += max(0, item.lease.spend_micros - before)
     fits = (used.settled, used.reserved) == (settled, reserved)
     demand("spend-as-recounted", fits, used, "settled", settled, "reserved", reserved)
     if not state.books.get("overrun"):

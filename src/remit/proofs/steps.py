@@ -9,9 +9,9 @@ is remembered in ghosts beside the state.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Final
 
-from dataclasses import replace
 from remit.core import commands as c
 from remit.core import effect_commands as k
 from remit.core import item_events as e
