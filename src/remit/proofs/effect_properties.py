@@ -90,9 +90,9 @@ def _effect(demand: Demand, stage: Stage, state: State, effect: Effect, ledger: 
         demand("absence-is-certain", sure, effect.id, "is ABSENT, objects", count, coming)
     look = outside.look
     current = look is not None and (look.effect, look.version) == (effect.id, effect.version)
-    if look is not None and current and there.fence and look.confirmed_fence:
-        asked = look.confirmed_fence > effect.fence
-        demand("fence-passed-on", asked, "a look-up confirmed", look.confirmed_fence)
+    if current and there.fence:
+        asked = outside.asked > effect.fence
+        demand("fence-passed-on", asked, "a look-up asked for", outside.asked)
 
 
 def _item(
