@@ -28,7 +28,7 @@ LONGEST_S = 1.0
 MAY_CHANGE = {
     ("fact_rows", ("counter", "fence")),
     ("fact_rows", ("counter", "vtime")),
-    ("fact_rows", ("turn", "delivery")),
+    ("fact_rows", ("lane-turn", "delivery")),
     ("fact_rows", ("active", "delivery")),
     ("fact_rows", ("count", "ready")),
     ("fact_rows", ("count", "leased")),

@@ -539,6 +539,31 @@ def test_while_news_is_deferred_dependents_only_wait_longer(
     Watch(world).look()
 
 
+def test_everybody_who_waits_for_all_children_learns_of_a_new_one(world: World) -> None:
+    """Once only as many as one settlement tells learnt of it; all others never waited for the child."""
+    parent, child = world.create(), world.create()
+    edges = ((parent, "waits-for"),)
+    count = settlement.FAN_OUT + 20
+    world.many(*((HUMAN, c.CreateItem("w", depends_on=edges)) for _ in range(count)))
+    add(world, child, parent, "parent-child")
+    waiters = [i for i in world.items() if i.number > 2]
+    assert len(waiters) == count
+    assert all(any(d.target == child for d in i.dependencies) for i in waiters)
+    refused = world.no(HUMAN, c.AddDependency(parent, waiters[-1].id), Code.DEPENDENCY_CYCLE)
+    assert waiters[-1].id in refused.details["cycle"]
+
+
+def test_no_more_wait_for_all_children_than_can_be_told(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("remit.core.waiters.MAX_WAITERS", 2)
+    parent = world.create()
+    for _ in range(2):
+        world.create(depends_on=((parent, "waits-for"),))
+    world.no(HUMAN, c.CreateItem("w", depends_on=((parent, "waits-for"),)), Code.TOO_MANY)
+    Watch(world).look()
+
+
 # Random graphs and histories against the oracle.
 
 STEPS = st.lists(
@@ -577,6 +602,12 @@ def play(world: World, watch: Watch, steps: list[tuple[str, int, int, str, str]]
         watch.look()
 
 
+TWO_WAIT_FOR_ALL_CHILDREN = [
+    ("add", 0, 1, "waits-for", "cancelled"),
+    ("add", 2, 1, "waits-for", "cancelled"),
+    ("add", 0, 1, "parent-child", "cancelled"),
+]
+
 SUPERSEDED_BY_ITS_PARENT = [
     ("add", 0, 1, "parent-child", "cancelled"),
     ("add", 2, 0, "waits-for", "cancelled"),
@@ -600,6 +631,7 @@ def test_every_edge_and_counter_is_what_the_oracle_says(
 
 @settings(max_examples=40)
 @given(STEPS)
+@example(TWO_WAIT_FOR_ALL_CHILDREN)
 def test_so_it_is_where_every_fan_out_is_deferred(
     steps: list[tuple[str, int, int, str, str]],
 ) -> None:

@@ -10,9 +10,10 @@ import pytest
 
 from remit.core.change import changed
 from remit.proofs import worlds
+from remit.proofs.faults import Mutant
 from remit.proofs.main import main, replay, run_model, trace_of
 from remit.proofs.marks import MARKS
-from remit.proofs.mutants import MUTANTS, Mutant
+from remit.proofs.mutants import MUTANTS
 from remit.proofs.parallel import explore
 from remit.proofs.patching import planted
 from remit.proofs.properties import PROPERTIES

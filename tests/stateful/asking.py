@@ -3,7 +3,7 @@
 The core's own traffic keeps to the lifecycle. Here people also come and go, goals are drafted, policy
 changes, attempts tell of clones and commits, long texts become blobs and are erased, rows of an import
 are put aside, and what only remit itself asks (expiry, settlement, a late report, a clock's jump) is
-asked directly, at moments when it makes no sense too. ``ASKED`` has a way to ask for each command, and
+asked directly, at moments when it makes no sense too. Effect work and limits are in ``effect_asking``. ``ASKED`` has a way to ask for each command, and
 ``test_every_command_is_asked`` holds it to the commands of the core.
 """
 
@@ -17,6 +17,7 @@ from typing import Any
 
 from tests.core.traffic import KINDS, LATE, MIXED, SMALL, Ask, Traffic
 from tests.core.world import BASE, COMMAND, HUMAN, OTHER, VERIFIER, sha
+from tests.stateful.effect_asking import EffectAsking
 
 from remit.core import commands as c
 from remit.core.commands import Command, Text
@@ -39,7 +40,13 @@ LEAST_FENCE = 1
 IMPORTS = (6, 8, 10, 6, 14, 6, 4, 2, 4, 4, 3, 34)
 WAITING = (14, 12, 10, 8, 26, 10, 10, 3, 6, 4, 2, 4)
 
-PROFILES = {"mixed": MIXED, "late": LATE, "imports": IMPORTS, "waiting": WAITING}
+PROFILES = {
+    "mixed": MIXED,
+    "late": LATE,
+    "imports": IMPORTS,
+    "waiting": WAITING,
+    "effects": MIXED,
+}
 """Weights of the core's ways of asking, by what an example is mostly about."""
 
 
@@ -50,8 +57,12 @@ class Everything(Traffic):
         super().__init__(rnd, most, PROFILES[profile], ledger_id)
         self.seen: Counter[tuple[str, str]] = Counter()
         self.urgent = False
+        self.effect_work = EffectAsking(self.world, most)
+        self.share = 0.7 if profile == "effects" else 0.15
 
     def _ask(self) -> Ask:
+        if self.rnd.random() < self.share:
+            return self.effect_work.ask(self.rnd)
         if self.rnd.random() < 0.25:
             return self.rnd.choice(ASKED)(self)
         return super()._ask()

@@ -41,7 +41,7 @@ ALL = 1 << 30
 
 
 TYPES: Final = {
-    "item_rows": "TITTITTIITBIIB", "edge_rows": "TTTTT", "child_rows": "TT", "alias_rows": "TT",
+    "item_rows": "TITTITTTIITIITBIIB", "edge_rows": "TTTTT", "child_rows": "TT", "alias_rows": "TT",
     "triage_rows": "TTTIIB", "lane_rows": "TIIB", "fact_rows": "TTIB",
     "events": "TITITTTIBBTBTT", "blobs": "BBB",
 }  # fmt: skip
@@ -209,6 +209,14 @@ QUESTIONS: dict[str, Question] = {
         ItemQuery(statuses=("ready", "held", "leased"), newest_first=True, after=20, limit=5)
     ),
     "searched": lambda tx, _: tx.items(ItemQuery(text="ong", limit=0)),
+    "holds": lambda tx, items: [
+        tx.held(i.hold.trigger, None, 9) for i in items if i.hold is not None
+    ],
+    "holds after": lambda tx, items: [
+        tx.held(i.hold.trigger, (i.hold.rank, i.number), 9) for i in items if i.hold is not None
+    ],
+    "waking": lambda tx, _: (tx.waking(tx.now() + 60_000_000, 9), tx.next_wake()),
+    "followers": lambda tx, items: [tx.followers(i.id, 9) for i in items],
     "held": lambda tx, items: [
         tx.items(ItemQuery(hold=i.hold.reason, limit=0)) for i in items if i.hold is not None
     ],

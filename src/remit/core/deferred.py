@@ -18,13 +18,13 @@ from remit.core.settlement import (
     go_on,
     has_children,
     judge,
-    load_all,
     need,
     settle,
     standing_of,
     tell,
 )
 from remit.core.view import Draft
+from remit.core.waiters import load_all
 
 
 def overtaken(draft: Draft, item: Item) -> bool:

@@ -32,6 +32,7 @@ from remit.core.registration import attach_rule
 from remit.core.status import Status
 from remit.core.triage import TriageKind, put_aside
 from remit.core.view import Draft, Missing
+from remit.core.waiters import load_all, since, waiters_of
 
 FAN_OUT: Final = 400
 """Most dependents of one item that are told in the transaction that has the news."""
@@ -104,16 +105,6 @@ def has_children(draft: Draft, item: str) -> bool:
     return 0 < len(children_of(draft, item)) < MAX_CHILDREN
 
 
-def since(draft: Draft, via: str, kind: str = "") -> dict[str, None]:
-    """Items that got an edge on this one in this transaction, in this very decision too.
-
-    With ``kind`` all that got one of this kind, and perhaps others.
-    """
-    names = dict(draft.view.edges.get(f"{via}|{kind}" if kind else via, {}))
-    names.update(draft.edged.get(via, {}))
-    return names
-
-
 def judge(draft: Draft, kind: DependencyKind, target: str) -> tuple[str, EdgeState, str]:
     """The target's id, the edge's state and the item that it is judged by.
 
@@ -151,16 +142,6 @@ def _dependents(draft: Draft, via: str) -> list[str] | None:
     names.update(since(draft, via))
     load_all(draft, names)
     return list(names)
-
-
-def load_all(draft: Draft, names: dict[str, None]) -> None:
-    """Ask for all items that are not loaded at once, instead of one a round."""
-    facts = draft.view.facts
-    lacking = [
-        ("item", n) for n in names if ("item", n) not in facts and ("item", n) not in draft.delta
-    ]
-    if lacking:
-        raise Missing(*lacking)
 
 
 def tell(draft: Draft, name: str, via: str) -> None:
@@ -218,17 +199,9 @@ def regroup(draft: Draft, name: str) -> None:
 
 def regroup_waiters(draft: Draft, parent: str) -> None:
     """What is a child of this one has changed: whoever waits for all its children learns of it."""
-    edges = draft.query("waiting?", f"{parent}|{DependencyKind.WAITS_FOR}|-")
-    names = dict.fromkeys(edge.dependent for edge in edges)
-    names.update(since(draft, parent, DependencyKind.WAITS_FOR))
-    load_all(draft, names)
-    for name in names:
-        item = draft.item(name)
-        if item is not None and any(
-            d.kind is DependencyKind.WAITS_FOR and d.via == parent for d in item.dependencies
-        ):
-            regroup(draft, name)
-            review(draft, name)
+    for name in waiters_of(draft, parent):
+        regroup(draft, name)
+        review(draft, name)
 
 
 def enclose(draft: Draft, parent: str, child: str, *, left: bool = False) -> None:

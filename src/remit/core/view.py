@@ -55,7 +55,7 @@ class View:
     """Loaded facts and query answers of one transaction.
 
     Queries are addressed like facts: ``("ready?", lane)`` a window of item ids, ``("waiting?", id)``
-    edges, ``("held?", "TRIGGER#PLACE")`` held items behind a place in line, ``("waking?", now)`` those
+    edges, ``("waiters?", id)`` those that wait for all its children, ``("held?", "TRIGGER#PLACE")`` held items behind a place in line, ``("waking?", now)`` those
     whose time has come, ``("followers?", id)`` items that were coalesced onto one. ``("onward+", id)`` loads ahead what an item waits for, ``("lineage+", id)`` what it lies
     beneath and ``("chain+", id)`` what follows on it. Answers come from the store as it was when the
     transaction began; ``fresh``, ``edges``, ``held`` and ``followers`` hold what has changed since, so

@@ -14,8 +14,8 @@ from typing import Final
 
 from remit.core import commands as c
 from remit.core.effect_commands import ObserveEffect
-from remit.core.effect_facts import Effect, EffectState, Intent
-from remit.core.facts import Capacity, Item, Ledger
+from remit.core.effect_facts import Capacity, Effect, EffectState, Intent
+from remit.core.facts import Item, Ledger
 from remit.core.retrying import JITTER
 from remit.core.status import Status
 from remit.proofs.effect_cast import CLASS, DIGEST, FRESH_MS, EffectCast, capacity, submission
@@ -81,7 +81,7 @@ def _work(stage: Stage, state: State, item: Item) -> Iterator[Step]:
         yield Step("remit-queue", c.CarryEpoch(name))
     if world.has("triage"):
         for record in item.triage:
-            for way in ("requeue", "fail", "cancel"):
+            for way in ("requeue", "reverify", "fail", "cancel"):
                 yield Step(HUMAN, c.ResolveTriage(record, way, "so"))
     if world.has("close"):
         yield Step(HUMAN, c.CloseItem(name, "failed", c.Text("because")))
@@ -99,6 +99,8 @@ def _lease(stage: Stage, state: State, item: Item) -> Iterator[Step]:
         yield Step("bob", c.IntendEffect(name, fence))
         yield Step(holder, c.ReleaseLease(name, fence, "back"))
         yield Step("remit-queue", c.ExpireLease(name))
+        if world.has("triage"):
+            yield Step(holder, c.FailWork(name, fence, "refusal", c.Text("no")))
         if cast_of(stage).spend:
             for spent in (1, 3):
                 text, report = c.Text("so far"), c.ReportProgress
@@ -300,7 +302,8 @@ def _look(stage: Stage, state: State, name: str, mode: str) -> Outside:
 
 
 def _shown(box: list[Outside], fenced: bool, question: Question, mode: str) -> Shown:
-    outside, name = box[0], question.effect_id
+    outside, name = replace(box[0], asked=question.fence), question.effect_id
+    box[0] = outside
     if mode == "away":
         return Shown("UNAVAILABLE")
     confirmed = 0

@@ -90,9 +90,9 @@ def _effect(demand: Demand, stage: Stage, state: State, effect: Effect, ledger: 
         demand("absence-is-certain", sure, effect.id, "is ABSENT, objects", count, coming)
     look = outside.look
     current = look is not None and (look.effect, look.version) == (effect.id, effect.version)
-    if look is not None and current and there.fence and look.confirmed_fence:
-        asked = look.confirmed_fence > effect.fence
-        demand("fence-passed-on", asked, "a look-up confirmed", look.confirmed_fence)
+    if current and there.fence:
+        asked = outside.asked > effect.fence
+        demand("fence-passed-on", asked, "a look-up asked for", outside.asked)
 
 
 def _item(
@@ -175,8 +175,9 @@ def _money(demand: Demand, stage: Stage, state: State, items: dict[str, Item]) -
     reserved = 0
     for item in items.values():
         if item.lease is not None:
-            charge = stage.get(state, "charge", charge_of(item.id, item.lease.fence)) or 0
-            reserved += max(0, item.lease.spend_micros - int(charge))  # type: ignore[call-overload]  # an integer
+            charge = stage.get(state, "charge", charge_of(item.id, item.lease.fence))
+            before = charge if isinstance(charge, int) else 0
+            reserved += max(0, item.lease.spend_micros - before)
     fits = (used.settled, used.reserved) == (settled, reserved)
     demand("spend-as-recounted", fits, used, "settled", settled, "reserved", reserved)
     if not state.books.get("overrun"):

@@ -1,4 +1,7 @@
-"""What a seeded fault is: where it is planted, where it is sought, and what must catch it."""
+"""What a seeded fault is: where it is planted, where it is sought, and what must catch it.
+
+Faults are kept apart from the lists of them, since each part of the core has a list of its own.
+"""
 
 from __future__ import annotations
 

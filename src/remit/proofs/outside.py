@@ -35,7 +35,7 @@ class Request:
 class Outside:
     """Everything that the ledger cannot know; ``look`` is a look-up whose result is not written yet.
 
-    ``objects`` counts what came about of each effect and ``floors`` holds the highest fence that the
+    ``asked`` is the fence that the last look-up asked the destination to confirm. ``objects`` counts what came about of each effect and ``floors`` holds the highest fence that the
     destination has seen of it. ``restored`` counts restores from the backup, ``adopting`` says that
     one was put back and is not adopted yet. ``strange`` are effects with an object that is not theirs.
     """
@@ -45,6 +45,7 @@ class Outside:
     floors: tuple[tuple[str, int], ...] = ()
     strange: frozenset[str] = frozenset()
     look: ObserveEffect | None = None
+    asked: int = 0
     restored: int = 0
     adopting: bool = False
 

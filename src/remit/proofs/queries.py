@@ -19,6 +19,7 @@ from remit.core.lanes import in_turn
 from remit.core.rechecking import BATCH
 from remit.core.status import Outcome, Status
 from remit.core.view import UNCOUNTED
+from remit.core.waiters import MAX_WAITERS
 from remit.ports import Blob, Change, ClockJump, Edge, Head
 from remit.service.loading import Window
 
@@ -57,6 +58,8 @@ def _answer(tx: ModelTx, kind: str, name: str) -> Any:
         case "waiting?":
             via, edge_kind, state = name.rsplit("|", 2)
             return tx.waiting(via, edge_kind, state, settlement.FAN_OUT)
+        case "waiters?":
+            return tx.waiting(name, DependencyKind.WAITS_FOR, "-", MAX_WAITERS + 1)
         case "held?":
             trigger, _, after = name.rpartition("#")
             rank, _, number = after.partition(":")

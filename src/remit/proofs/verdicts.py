@@ -23,6 +23,10 @@ def milli(ms: int) -> Fraction:
     return Fraction(ms, 1_000)
 
 
+Rows = list[tuple[bool, str, str]]
+"""Whether a row holds, its verdict and its reason."""
+
+
 def expected(envelope: Any, policy: Any, at: Any, now_us: int) -> tuple[str, str]:
     """Verdict and reason."""
     now = seconds(now_us)
@@ -30,20 +34,21 @@ def expected(envelope: Any, policy: Any, at: Any, now_us: int) -> tuple[str, str
     end = seconds(envelope.deadline) if late else None
     margin = envelope.minimum_completion_margin_ms
     begin = max([now, seconds(at.retry_at)] + [seconds(t) for t in (envelope.not_before,) if t])
-    gap = None if end is None else end - begin
-    rival = at.rival
-    taken = rival is not None and not (rival.standing == "closed" and rival.state in SETTLED)
-    alike = taken and rival.operation == envelope.operation_id
-    alike = alike and rival.payload_digest == envelope.payload_digest and not rival.waits
-    dark = taken and (
-        rival.state in ("UNCERTAIN", "CONTRADICTED")
-        or (rival.state == "INTENDED" and rival.standing != "live")
-    )
+    rows = _of_envelope(envelope, policy, at) + _of_rivals(envelope, at)
+    rows += _of_lifetime(envelope, at, now_us, None if end is None else end - begin)
+    rows += _of_needs(envelope, policy, at)
+    for holds, verdict, reason in rows:
+        if holds:
+            return verdict, reason
+    if "capacity" not in policy.rows or at.eligible:
+        return "ADMIT", "ELIGIBLE"
+    return _by_capacity(policy, at, now, begin, end, margin)
+
+
+def _of_envelope(envelope: Any, policy: Any, at: Any) -> Rows:
     asks = "cancellation" in policy.rows
-    final = envelope.replay_class == "IRREVERSIBLE"
-    signed = bool(envelope.decision and at.authorized_by) and not (final and at.intents)
-    outside = envelope.replay_class != "PURE"
-    rows: list[tuple[bool, str, str]] = [
+    size, most = envelope.payload_bytes or 0, policy.max_payload_bytes
+    return [
         (at.own in OPEN, "HOLD", "PRIOR_EFFECT_UNRECONCILED"),
         (at.own == "PRESENT", "HOLD", "PRIOR_EFFECT_PRESENT"),
         (at.faults > 0, "REJECT", "INVALID_ENVELOPE"),
@@ -53,47 +58,48 @@ def expected(envelope: Any, policy: Any, at: Any, now_us: int) -> tuple[str, str
         (not _matches(envelope.operation_id, policy.operations), "REJECT", "OPERATION_FORBIDDEN"),
         (not {"*", at.work_class} & set(policy.classes), "REJECT", "CLASS_FORBIDDEN"),
         (_barred(envelope.replay_class, policy), "REJECT", "REPLAY_CLASS_FORBIDDEN"),
-        (
-            bool(policy.max_payload_bytes)
-            and (envelope.payload_bytes or 0) > policy.max_payload_bytes,
-            "REJECT",
-            "PAYLOAD_TOO_LARGE",
-        ),
-        (taken and not alike, "REJECT", "EFFECT_CONFLICT"),
-        (taken and dark, "HOLD", "EFFECT_UNCERTAIN"),
-        (taken, "COALESCE", "SAME_EFFECT"),
-        (gap is not None and gap <= 0, "EXPIRE", "DEADLINE_PASSED"),
-        (
-            gap is not None and margin is not None and gap < milli(margin),
-            "EXPIRE",
-            "MARGIN_IMPOSSIBLE",
-        ),
-        (
-            at.retry_at > now_us and at.retry_at >= (envelope.not_before or 0),
-            "HOLD",
-            "RETRY_BACKOFF",
-        ),
-        ((envelope.not_before or 0) > now_us, "HOLD", "NOT_BEFORE"),
-        (bool(at.unmet), "HOLD", "UNMET_DEPENDENCY"),
-        (
-            "destination" in policy.rows
-            and (outside or bool(envelope.destination))
-            and not at.destination,
-            "HOLD",
-            "DESTINATION_UNKNOWN",
-        ),
-        (
-            (final or envelope.replay_class in policy.human_decision) and not signed,
-            "HOLD",
-            "HUMAN_DECISION_MISSING",
-        ),
+        (bool(most) and size > most, "REJECT", "PAYLOAD_TOO_LARGE"),
     ]
-    for holds, verdict, reason in rows:
-        if holds:
-            return verdict, reason
-    if "capacity" not in policy.rows or at.eligible:
-        return "ADMIT", "ELIGIBLE"
-    return _by_capacity(policy, at, now, begin, end, margin)
+
+
+def _of_rivals(envelope: Any, at: Any) -> Rows:
+    rival = at.rival
+    taken = rival is not None and not (rival.standing == "closed" and rival.state in SETTLED)
+    alike = taken and rival.operation == envelope.operation_id
+    alike = alike and rival.payload_digest == envelope.payload_digest and not rival.waits
+    dark = taken and (
+        rival.state in ("UNCERTAIN", "CONTRADICTED")
+        or (rival.state == "INTENDED" and rival.standing != "live")
+    )
+    return [
+        (taken and not alike, "REJECT", "EFFECT_CONFLICT"),
+        (dark, "HOLD", "EFFECT_UNCERTAIN"),
+        (taken, "COALESCE", "SAME_EFFECT"),
+    ]
+
+
+def _of_lifetime(envelope: Any, at: Any, now_us: int, gap: Fraction | None) -> Rows:
+    margin, start = envelope.minimum_completion_margin_ms, envelope.not_before or 0
+    tight = gap is not None and margin is not None and gap < milli(margin)
+    return [
+        (gap is not None and gap <= 0, "EXPIRE", "DEADLINE_PASSED"),
+        (tight, "EXPIRE", "MARGIN_IMPOSSIBLE"),
+        (at.retry_at > now_us and at.retry_at >= start, "HOLD", "RETRY_BACKOFF"),
+        (start > now_us, "HOLD", "NOT_BEFORE"),
+    ]
+
+
+def _of_needs(envelope: Any, policy: Any, at: Any) -> Rows:
+    final = envelope.replay_class == "IRREVERSIBLE"
+    signed = bool(envelope.decision and at.authorized_by) and not (final and at.intents)
+    wanted = final or envelope.replay_class in policy.human_decision
+    outside = envelope.replay_class != "PURE" or bool(envelope.destination)
+    lost = "destination" in policy.rows and outside and not at.destination
+    return [
+        (bool(at.unmet), "HOLD", "UNMET_DEPENDENCY"),
+        (lost, "HOLD", "DESTINATION_UNKNOWN"),
+        (wanted and not signed, "HOLD", "HUMAN_DECISION_MISSING"),
+    ]
 
 
 def _matches(operation: str, patterns: tuple[str, ...]) -> bool:

@@ -19,6 +19,7 @@ from remit.core.rechecking import BATCH
 from remit.core.settlement import FAN_OUT, MAX_CHILDREN, MAX_LINEAGE
 from remit.core.status import Kind
 from remit.core.view import View
+from remit.core.waiters import MAX_WAITERS
 from remit.ports import ReadTx
 
 AHEAD: Final = 32
@@ -190,6 +191,10 @@ class Loader:
             case "waiting?":
                 via, edge_kind, state = name.rsplit("|", 2)
                 edges = tx.waiting(via, edge_kind, state, FAN_OUT)
+                queries[key] = edges
+                plain.update({("item", edge.dependent): None for edge in edges})
+            case "waiters?":
+                edges = tx.waiting(name, DependencyKind.WAITS_FOR, "-", MAX_WAITERS + 1)
                 queries[key] = edges
                 plain.update({("item", edge.dependent): None for edge in edges})
             case "held?" | "waking?" | "followers?":

@@ -214,7 +214,8 @@ def _act(
     if item.terminal:
         return
     if finding.state is EffectState.PRESENT:
-        _present(draft, item, effect, finding, seen, cmd)
+        if not finding.why:  # else it was found before, and nobody could look this time
+            _present(draft, item, effect, finding, seen, cmd)
     elif item.status is Status.TRIAGED:
         _triaged(draft, item, effect, finding, seen, cmd)
     elif finding.state is EffectState.CONTRADICTED or finding.triage == "effect-mismatch":

@@ -25,10 +25,10 @@ from remit.core.settlement import (
     regroup,
     regroup_waiters,
     review,
-    since,
     tell,
 )
 from remit.core.view import Draft
+from remit.core.waiters import since, waiters_of
 
 USABLE: Final = tuple(k.value for k in DependencyKind if k is not DependencyKind.WAITS_FOR_CHILD)
 """The kinds that people may name."""
@@ -55,6 +55,9 @@ def add_edge(draft: Draft, item: str, target: str, kind: str) -> Refused | None:
     draft.emit("item", item, e.DependencyAdded(found.id, edge, state, via, inner))
     if edge is DependencyKind.PARENT:
         adopt(draft, item, via)
+    elif edge is DependencyKind.WAITS_FOR:
+        waiters_of(draft, via)  # bounded, or the next child could not be told to all of them
+        regroup(draft, item)
     else:
         regroup(draft, item)
     return None
@@ -85,12 +88,14 @@ def _fits(item: Item, target: str, kind: DependencyKind) -> Refused | None:
 def _new_waits(draft: Draft, item: str, via: str, kind: DependencyKind) -> list[Wait]:
     """Every wait that the new edge brings, its own and those of others on the item."""
     if kind is DependencyKind.PARENT:
-        edges = draft.query("waiting?", f"{via}|{DependencyKind.WAITS_FOR}|-")
         above = lineage(draft, via) | {via}
-        waiters = dict.fromkeys(edge.dependent for edge in edges)
         return [
             Wait(item, (via, CLEAR)),
-            *(Wait(w, (item, BEGIN), inner=w in above) for w in waiters if w != item),
+            *(
+                Wait(w, (item, BEGIN), inner=w in above)
+                for w in waiters_of(draft, via)
+                if w != item
+            ),
         ]
     needed = [via]
     if kind is DependencyKind.WAITS_FOR:
