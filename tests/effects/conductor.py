@@ -112,7 +112,8 @@ class Conductor:
 
     def fate(self, role: str) -> Fate:
         """The point that was struck least, a stop at times; nothing once enough were killed."""
-        if self.did["killed"] >= self.plan.kills:
+        missed = role == "controller" and not all(self.struck[p] for p in POINTS[role])
+        if self.did["killed"] >= self.plan.kills and not missed:
             return Fate()
         chance = self.chance
         if self.losing and role == "worker" and chance.random() < 0.6:
@@ -126,7 +127,7 @@ class Conductor:
         aimed = Counter(one.fate.point for one in self.living.values())
         times = {point: self.struck[point] + aimed[point] for point in POINTS[role]}
         least = [point for point, n in times.items() if n == min(times.values())]
-        point = chance.choice(least if chance.random() < 0.7 else POINTS[role])
+        point = chance.choice(least if chance.random() < 0.8 else POINTS[role])
         return Fate("kill", point, chance.randint(1, 3) if self.struck[point] else 1)
 
     def reap(self) -> None:

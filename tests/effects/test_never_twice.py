@@ -94,8 +94,8 @@ def test_inv_14_two_thousand_effects(tmp_path: Path) -> None:
     found = ran(plan)
     counts = held(found)
     assert counts["restores"] == 2
-    missed = [p for points in POINTS.values() for p in points if not found.struck[p]]
-    assert missed == [], "nobody was killed there"
+    assert found.missed == [], "nobody was killed there"
+    assert len(found.struck) >= 0.9 * sum(map(len, POINTS.values()))
 
 
 @pytest.mark.torture
