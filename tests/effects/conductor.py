@@ -113,7 +113,7 @@ class Conductor:
     def fate(self, role: str) -> Fate:
         """The point that was struck least, a stop at times; nothing once enough were killed."""
         missed = role == "controller" and not all(self.struck[p] for p in POINTS[role])
-        if self.did["killed"] >= self.plan.kills and not missed:
+        if self.did["killed"] >= self.plan.kills and not (missed and self.plan.kills):
             return Fate()
         chance = self.chance
         if self.losing and role == "worker" and chance.random() < 0.6:
