@@ -142,7 +142,7 @@ class Handler(BaseHTTPRequestHandler):
         if self.faulty(entry):
             return None
         arrived = time.monotonic()
-        late = random.Random(number).random() if way == "delayed" else 0
+        late = random.Random(number).uniform(0.3, 1) if way == "delayed" else 0
         time.sleep((STATE["delay_ms"] + late * STATE["chaos"].get("delay_ms", 0)) / 1_000)
         # The sender's own stamp, where it gives one: what the way keeps begins where a send does.
         since = int(self.headers.get("X-Sent-At") or 0)

@@ -42,7 +42,8 @@ DIES_WITH_PARENT: Final = 1
 _LIBC: Final = ctypes.CDLL(None)
 
 SENDING: Final = ("send:before", "send:under way", "intended", "send:after")
-"""Where a worker is stopped most often: between its intent and its report."""
+"""Where a worker is stopped most often: between its intent and its report, first of all before it
+sends."""
 
 
 @dataclass
@@ -70,6 +71,7 @@ class Conductor:
         self.did: Counter[str] = Counter()
         self.deaths = Log(self.folder / "deaths")
         self.calm = False
+        self.losing = False
         self.unreadable_until: dict[str, float] = {}
         self.next_outage = time.monotonic() + 0.5
         self.epoch = 0
@@ -110,9 +112,12 @@ class Conductor:
 
     def fate(self, role: str) -> Fate:
         """The point that was struck least, a stop at times; nothing once enough were killed."""
-        if self.did["killed"] >= self.plan.kills:
+        missed = role == "controller" and not all(self.struck[p] for p in POINTS[role])
+        if self.did["killed"] >= self.plan.kills and not (missed and self.plan.kills):
             return Fate()
         chance = self.chance
+        if self.losing and role == "worker" and chance.random() < 0.6:
+            return Fate("stop", "send:before", chance.randint(1, 2))
         if chance.random() < (0.25 if role == "worker" else 0.1):
             likely = SENDING if role == "worker" else ("look-up:seen", "repeat:before")
             point = chance.choice(likely if chance.random() < 0.7 else POINTS[role])
@@ -122,7 +127,7 @@ class Conductor:
         aimed = Counter(one.fate.point for one in self.living.values())
         times = {point: self.struck[point] + aimed[point] for point in POINTS[role]}
         least = [point for point, n in times.items() if n == min(times.values())]
-        point = chance.choice(least if chance.random() < 0.7 else POINTS[role])
+        point = chance.choice(least if chance.random() < 0.8 else POINTS[role])
         return Fate("kill", point, chance.randint(1, 3) if self.struck[point] else 1)
 
     def reap(self) -> None:
@@ -221,9 +226,10 @@ class Conductor:
     def put_back(self, number: int) -> None:
         """Lose the ledger, put the last copy of it in its place, and adopt that."""
         for pid, one in list(self.living.items()):
-            last = lines(self.folder / f"{one.life}.log")[-2:]
-            kept = len(last) == 2 and last[0].get("mode") == "fenced" and bool(one.wakes_at)
-            if kept and last[1].get("point") == "send:before":
+            said = lines(self.folder / f"{one.life}.log")
+            sends = [line for line in said if line["what"] == "sends"]
+            fenced = bool(sends) and sends[-1]["mode"] == "fenced"
+            if one.wakes_at and fenced and said[-1].get("point") in SENDING[:2]:
                 self.did["stopped across a restore"] += 1
                 one.wakes_at = time.monotonic() + 3.0
                 continue
@@ -327,6 +333,7 @@ class Conductor:
             self.wake()
             self.outages()
             done = self.progress()["settled"] / self.plan.effects
+            self.losing = bool(steps) and steps[0][1] == self.put_back and done > steps[0][0] - 0.1
             if steps and done >= steps[0][0]:
                 _, act, number = steps.pop(0)
                 act(number)

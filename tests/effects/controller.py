@@ -65,7 +65,8 @@ class Controller:
     def live(self) -> None:
         """Take turns until somebody says that it is over."""
         # Some lives have the requests at hand, and repeat them where a key is enforced.
-        repeats = {"keyed": self.repeat} if self.chance.random() < 0.5 else {}
+        likely = 0.95 if self.points.fate.point.startswith("repeat") else 0.5
+        repeats = {"keyed": self.repeat} if self.chance.random() < likely else {}
         reconciler = Reconciler(
             self.ledger.store,
             dict.fromkeys(self.plan.modes, self.look_up),

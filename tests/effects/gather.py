@@ -36,6 +36,8 @@ class Gathered:
     ledgers: list[str]
     counts: Counter[str]
     struck: Counter[str]
+    missed: list[str]
+    """Points that somebody came to and nobody was killed at."""
 
     def kinds(self) -> set[str]:
         """The kinds of what is wrong."""
@@ -91,7 +93,7 @@ def gathered(plan: p.Plan) -> Gathered:
         some, counts = arrived(folder, mode)
         requests += some
         asked += counts
-    sent, struck, lives = _lives(folder)
+    sent, struck, met, lives = _lives(folder)
     numbers = range(plan.effects)
     effects = [p.effect_of(plan, number) for number in numbers]
     run = Run(
@@ -108,7 +110,7 @@ def gathered(plan: p.Plan) -> Gathered:
     run.counts["second sends while the first was uncertain"] = kinds[SECOND_SEND]
     run.counts["second objects"] = kinds[SECOND_OBJECT]
     _count(run, asked, Counter(conducted["did"]), lives)
-    return Gathered(wrong, problems, run.counts, struck)
+    return Gathered(wrong, problems, run.counts, struck, sorted(met - struck.keys()))
 
 
 def _read(url: str, *, whole: bool) -> tuple[list[Recorded], dict[Key, Fact], list[str]]:
@@ -124,11 +126,12 @@ def _read(url: str, *, whole: bool) -> tuple[list[Recorded], dict[Key, Fact], li
     return events, rows, found
 
 
-def _lives(folder: Path) -> tuple[list[Sent], Counter[str], Counter[str]]:
+def _lives(folder: Path) -> tuple[list[Sent], Counter[str], set[str], Counter[str]]:
     """What all processes wrote down: sends, where they were struck, and what they were refused."""
     sent: list[Sent] = []
     struck: Counter[str] = Counter()
     lives: Counter[str] = Counter()
+    met: set[str] = set()
     known = {point for points in POINTS.values() for point in points}
     for path in folder.glob("*.log"):
         for line in lines(path):
@@ -144,9 +147,10 @@ def _lives(folder: Path) -> tuple[list[Sent], Counter[str], Counter[str]]:
                     lives["stops"] += 1
                 case "met":
                     assert line["point"] in known, f"{line['point']} is in no list of points"
+                    met.add(line["point"])
                 case "refused":
                     lives[f"{line['operation']} refused: {line['code']}"] += 1
-    return sent, struck, lives
+    return sent, struck, met, lives
 
 
 def _count(run: Run, asked: Counter[str], did: Counter[str], lives: Counter[str]) -> None:

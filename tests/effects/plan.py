@@ -65,9 +65,10 @@ POLICY: Final = AdmissionPolicy(
 class Plan(msgspec.Struct):
     """One run. ``restores`` are shares of settled works: when a backup is made, when it is put back.
 
-        ``kills`` is how many processes are to be killed before the last part, in which nothing befalls
-        anybody any more; ``plant`` is a fault planted in every worker and controller. ``patience_s`` is when
-    a run fails that has not come to rest, or ends where a fault is planted.
+    ``kills`` is how many processes are to be killed before the last part, in which nothing befalls
+    anybody any more; ``plant`` is a fault planted in every worker and controller. ``patience_s`` is
+    when a run fails that has not come to rest, or ends where a fault is planted. ``timeout_ms`` is
+    how long workers wait for an answer.
     """
 
     folder: str
@@ -84,6 +85,7 @@ class Plan(msgspec.Struct):
     plant: str = ""
     chaos: dict[str, float] = msgspec.field(default_factory=lambda: dict(CHAOS))
     patience_s: float = 100
+    timeout_ms: int = TIMEOUT_MS
 
 
 def mode_of(plan: Plan, number: int) -> str:

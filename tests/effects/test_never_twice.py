@@ -71,12 +71,16 @@ def test_inv_14_no_effect_is_sent_twice_whoever_is_killed(tmp_path: Path) -> Non
 
 
 @pytest.mark.timeout(120)
-@pytest.mark.parametrize("plant", ["guard_taken_out", "absence_believed_too_early"])
-def test_with_the_guard_taken_out_the_same_run_finds_duplicates(plant: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("plant", "kills"), [("guard_taken_out", 8), ("absence_believed_too_early", 0)]
+)
+def test_with_the_guard_taken_out_the_same_run_finds_duplicates(
+    plant: str, kills: int, tmp_path: Path
+) -> None:
     plan = Plan(
-        str(tmp_path), 15, effects=20, workers=4, kills=8, restores=[],
+        str(tmp_path), 15, effects=30, workers=4, kills=kills, restores=[],
         url=url_of(tmp_path / "ledger.db"), modes=("plain",), plant=plant,
-        chaos={**CHAOS, "delayed": 0.4}, patience_s=12,
+        chaos={**CHAOS, "delayed": 0.7}, patience_s=12, timeout_ms=150,
     )  # fmt: skip
     kinds = ran(plan).kinds()
     assert checker.SECOND_OBJECT in kinds
@@ -94,8 +98,8 @@ def test_inv_14_two_thousand_effects(tmp_path: Path) -> None:
     found = ran(plan)
     counts = held(found)
     assert counts["restores"] == 2
-    missed = [p for points in POINTS.values() for p in points if not found.struck[p]]
-    assert missed == [], "nobody was killed there"
+    assert found.missed == [], "nobody was killed there"
+    assert len(found.struck) >= 0.9 * sum(map(len, POINTS.values()))
 
 
 @pytest.mark.torture

@@ -114,7 +114,12 @@ class Worker:
         document = p.document(mode, self.plan.ports[mode])
         there = destination(document, {"SEND_ID": send, "SENT_AT": stamp})
         request = Request(
-            effect, key, lease.fence, p.payload_of(effect), "EXPORT", timeout_ms=p.TIMEOUT_MS
+            effect,
+            key,
+            lease.fence,
+            p.payload_of(effect),
+            "EXPORT",
+            timeout_ms=self.plan.timeout_ms,
         )
         self.points.reach("send:under way")
         try:

@@ -97,6 +97,7 @@ def test_what_only_remit_can_have_seen_is_taken_from_nobody(ledger: Ledger) -> N
         c.Settle(item),
         c.NoteTermination("E-1", "A-1.1", "gone", 1),
         c.ObserveEffect("E-1", "INDEX", "FOUND", 1, 1, 1),
+        c.RepeatRequest("E-1", 1),
         c.CarryEpoch(item),
     )
     assert {type(command) for command in said} == set(SEEN)

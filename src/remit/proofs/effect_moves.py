@@ -37,7 +37,6 @@ BEGIN: Final = T0 + UNIT_US
 RECONCILER: Final = "remit-reconciler"
 WORKER: Final = "ann"
 JITTERS: Final = (0, JITTER // 2, JITTER - 1)
-_TEXT: Final = c.NO_TEXT
 
 
 def cast_of(stage: Stage) -> EffectCast:

@@ -47,8 +47,6 @@ TRIGGERS: Final = (
 )  # fmt: skip
 """Kinds of triggers that a hold may name."""
 
-LATEST: Final = ("EffectIntended",)
-
 
 def standing(effect: Effect | None, ledger: Ledger) -> str:
     """What is known of an effect: after an adoption nothing, until it was looked up."""
