@@ -38,6 +38,11 @@ from remit.ports import OutcomeUnknown
 from remit.service.adoption import adopt
 from remit.service.engine import Done
 
+BETWEEN_S: Final = 2.0
+PATIENT_S: Final = 3.0
+"""How long a ledger is used at least after a backup before it is lost, and how much longer for somebody
+to be stopped before a send who will go on in another epoch."""
+
 DIES_WITH_PARENT: Final = 1
 _LIBC: Final = ctypes.CDLL(None)
 
@@ -112,12 +117,12 @@ class Conductor:
 
     def fate(self, role: str) -> Fate:
         """The point that was struck least, a stop at times; nothing once enough were killed."""
+        chance = self.chance
+        if self.losing and role == "worker" and chance.random() < 0.6:
+            return Fate("stop", "send:fenced")
         missed = role == "controller" and not all(self.struck[p] for p in POINTS[role])
         if self.did["killed"] >= self.plan.kills and not (missed and self.plan.kills):
             return Fate()
-        chance = self.chance
-        if self.losing and role == "worker" and chance.random() < 0.6:
-            return Fate("stop", "send:before", chance.randint(1, 2))
         if chance.random() < (0.25 if role == "worker" else 0.1):
             likely = SENDING if role == "worker" else ("look-up:seen", "repeat:before")
             point = chance.choice(likely if chance.random() < 0.7 else POINTS[role])
@@ -226,10 +231,7 @@ class Conductor:
     def put_back(self, number: int) -> None:
         """Lose the ledger, put the last copy of it in its place, and adopt that."""
         for pid, one in list(self.living.items()):
-            said = lines(self.folder / f"{one.life}.log")
-            sends = [line for line in said if line["what"] == "sends"]
-            fenced = bool(sends) and sends[-1]["mode"] == "fenced"
-            if one.wakes_at and fenced and said[-1].get("point") in SENDING[:2]:
+            if self._may_survive(one):
                 self.did["stopped across a restore"] += 1
                 one.wakes_at = time.monotonic() + 3.0
                 continue
@@ -245,6 +247,11 @@ class Conductor:
         self.epoch += 1
         self.did["restores"] += 1
         self.begin()
+
+    def _may_survive(self, one: Living) -> bool:
+        """Whether it is stopped before it sends to the destination that enforces fences."""
+        last = lines(self.folder / f"{one.life}.log")[-1:] if one.wakes_at else []
+        return bool(last) and last[0].get("point") == "send:fenced"
 
     def _exchange(self, number: int) -> None:
         """The lost ledger is kept, for whoever judges the run."""
@@ -324,6 +331,7 @@ class Conductor:
             for step in ((backup, self.back_up, number), (restore, self.put_back, number))
         ]
         until = time.monotonic() + self.plan.patience_s
+        ready_at = 0.0
         while not (self.calm and self.progress()["rest"]):
             if time.monotonic() > until:
                 if self.plan.plant:
@@ -333,10 +341,15 @@ class Conductor:
             self.wake()
             self.outages()
             done = self.progress()["settled"] / self.plan.effects
-            self.losing = bool(steps) and steps[0][1] == self.put_back and done > steps[0][0] - 0.1
-            if steps and done >= steps[0][0]:
+            late = time.monotonic() - ready_at
+            if self.losing and late < PATIENT_S and not any(map(self._may_survive, self.living.values())):  # fmt: skip
+                late = -1.0
+            if steps and done >= steps[0][0] and late > 0:
                 _, act, number = steps.pop(0)
                 act(number)
+                # Between a backup and the loss there is time for things that the copy lacks.
+                self.losing = act == self.back_up
+                ready_at = time.monotonic() + (BETWEEN_S if self.losing else 0)
                 (self.folder / "progress").unlink(missing_ok=True)
             elif not steps and not self.calm and done >= 0.9:
                 self.rest()

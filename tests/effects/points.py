@@ -31,7 +31,7 @@ def _points(operations: tuple[str, ...], *named: str) -> tuple[str, ...]:
 POINTS: Final = {
     "worker": _points(
         ("lease", "intend", "over", "report", "uncertain", "release"),
-        "leased", "intended", "send:before", "send:under way", "send:after", "reported",
+        "leased", "intended", "send:before", "send:fenced", "send:under way", "send:after", "reported",
     ),
     "controller": _points(
         ("submit", "capacity", "note", "look-up", "recheck"),

@@ -110,6 +110,8 @@ class Worker:
         send = f"{self.life}-{lease.fence}"
         self.points.log.note("sends", send=send, effect=effect, mode=mode, fence=lease.fence)
         self.points.reach("send:before")
+        if mode == "fenced":
+            self.points.reach("send:fenced")
         stamp = str(time.time_ns() // 1_000)
         document = p.document(mode, self.plan.ports[mode])
         there = destination(document, {"SEND_ID": send, "SENT_AT": stamp})
