@@ -1,4 +1,8 @@
-"""What a seeded fault is: where it is planted, where it is sought, and what must catch it."""
+"""What a seeded fault is: where it is planted, where it is sought, and what must catch it.
+
+It stands by itself because faults of several sorts are listed in several places, and ``trials`` plants
+each of them without knowing where it came from.
+"""
 
 from __future__ import annotations
 

@@ -13,6 +13,10 @@ OPEN = ("INTENDED", "UNCERTAIN", "CONTRADICTED")
 SETTLED = ("NOT_STARTED", "ABSENT")
 
 
+Row = tuple[bool, str, str]
+"""Whether it holds, and the verdict and reason where it is the first that does."""
+
+
 def seconds(us: int) -> Fraction:
     """Microseconds as seconds."""
     return Fraction(us, 1_000_000)
@@ -40,10 +44,7 @@ def expected(envelope: Any, policy: Any, at: Any, now_us: int) -> tuple[str, str
         or (rival.state == "INTENDED" and rival.standing != "live")
     )
     asks = "cancellation" in policy.rows
-    final = envelope.replay_class == "IRREVERSIBLE"
-    signed = bool(envelope.decision and at.authorized_by) and not (final and at.intents)
-    outside = envelope.replay_class != "PURE"
-    rows: list[tuple[bool, str, str]] = [
+    rows: list[Row] = [
         (at.own in OPEN, "HOLD", "PRIOR_EFFECT_UNRECONCILED"),
         (at.own == "PRESENT", "HOLD", "PRIOR_EFFECT_PRESENT"),
         (at.faults > 0, "REJECT", "INVALID_ENVELOPE"),
@@ -53,12 +54,7 @@ def expected(envelope: Any, policy: Any, at: Any, now_us: int) -> tuple[str, str
         (not _matches(envelope.operation_id, policy.operations), "REJECT", "OPERATION_FORBIDDEN"),
         (not {"*", at.work_class} & set(policy.classes), "REJECT", "CLASS_FORBIDDEN"),
         (_barred(envelope.replay_class, policy), "REJECT", "REPLAY_CLASS_FORBIDDEN"),
-        (
-            bool(policy.max_payload_bytes)
-            and (envelope.payload_bytes or 0) > policy.max_payload_bytes,
-            "REJECT",
-            "PAYLOAD_TOO_LARGE",
-        ),
+        (_too_large(envelope, policy), "REJECT", "PAYLOAD_TOO_LARGE"),
         (taken and not alike, "REJECT", "EFFECT_CONFLICT"),
         (taken and dark, "HOLD", "EFFECT_UNCERTAIN"),
         (taken, "COALESCE", "SAME_EFFECT"),
@@ -68,6 +64,22 @@ def expected(envelope: Any, policy: Any, at: Any, now_us: int) -> tuple[str, str
             "EXPIRE",
             "MARGIN_IMPOSSIBLE",
         ),
+        *_waits(envelope, policy, at, now_us),
+    ]
+    for holds, verdict, reason in rows:
+        if holds:
+            return verdict, reason
+    if "capacity" not in policy.rows or at.eligible:
+        return "ADMIT", "ELIGIBLE"
+    return _by_capacity(policy, at, now, begin, end, margin)
+
+
+def _waits(envelope: Any, policy: Any, at: Any, now_us: int) -> list[Row]:
+    """Rows 5 and 6: what has not come yet."""
+    final = envelope.replay_class == "IRREVERSIBLE"
+    signed = bool(envelope.decision and at.authorized_by) and not (final and at.intents)
+    outside = envelope.replay_class != "PURE"
+    return [
         (
             at.retry_at > now_us and at.retry_at >= (envelope.not_before or 0),
             "HOLD",
@@ -88,12 +100,12 @@ def expected(envelope: Any, policy: Any, at: Any, now_us: int) -> tuple[str, str
             "HUMAN_DECISION_MISSING",
         ),
     ]
-    for holds, verdict, reason in rows:
-        if holds:
-            return verdict, reason
-    if "capacity" not in policy.rows or at.eligible:
-        return "ADMIT", "ELIGIBLE"
-    return _by_capacity(policy, at, now, begin, end, margin)
+
+
+def _too_large(envelope: Any, policy: Any) -> bool:
+    return (
+        bool(policy.max_payload_bytes) and (envelope.payload_bytes or 0) > policy.max_payload_bytes
+    )
 
 
 def _matches(operation: str, patterns: tuple[str, ...]) -> bool:
