@@ -17,12 +17,10 @@ from remit.core.effect_commands import ObserveEffect
 from remit.core.effect_facts import Capacity, Effect, EffectState, Intent
 from remit.core.facts import Item, Ledger
 from remit.core.retrying import JITTER
-from remit.core.status import Status
 from remit.proofs.effect_cast import CLASS, DIGEST, FRESH_MS, EffectCast, capacity, submission
 from remit.proofs.outside import (
     Outside,
     Request,
-    accepted,
     arrive,
     last_arrival,
     settled,
@@ -322,6 +320,3 @@ def noted(state: State, event: object, effect: str) -> Outside:
     """The outside after an intent was written: there is a worker that may send from here on."""
     made = Request(effect, event.attempt, event.fence, event.request_expires_at)  # type: ignore[attr-defined]  # an EffectIntended
     return replace(state.outside, requests=(*state.outside.requests, made))
-
-
-__all__ = ["Status", "accepted", "cast_of", "effect_moves", "effects_of", "noted", "outside_after"]

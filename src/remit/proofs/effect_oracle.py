@@ -7,7 +7,7 @@ Nothing of ``remit.core`` is called but the shapes of its values.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
 from remit.core.effect_facts import AdmissionPolicy, Capacity, Effect, EffectState, Intent
 from remit.core.evidence import Evidence, Rival
@@ -128,8 +128,3 @@ def fits(seen: Capacity, before: int, now: int, deadline: int | None, margin: in
     each = 1_000 * (seen.duration_ms or 0)
     start = max(now, seen.observed_at + 1_000 * (seen.start_delay_ms or 0) + before * each)
     return start + max(each, margin * 1_000) <= deadline
-
-
-def over(value: Any, limit: Any) -> bool:
-    """Whether a figure is above a limit that there is."""
-    return bool(limit) and value > limit
