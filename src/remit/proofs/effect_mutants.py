@@ -61,7 +61,7 @@ EFFECT_MUTANTS: Final = (
         (
             (
                 f"{_RECONCILE}:arrival",
-                "if effect.arrives_until is None:\n",
+                "if effect.arrives_until is None or effect.repeating:\n",
                 'if effect.arrives_until is None:\n        return "guessed", None\n    if False:\n',
             ),
         ),
