@@ -33,6 +33,7 @@ TINY = Sizes(
     repeats=1,
     cold_repeats=1,
     served=10,
+    carried=100,
 )
 KEYS = {
     "peer", "store", "metric", "batch", "workers", "per_s", "settings", "ratio_to_hand_written",
@@ -48,6 +49,9 @@ METRICS = {
     ("lease+complete", 1),
     ("lease+complete", 100),
     ("complete+next", 1),
+    ("submit to shipped", 1),
+    ("submit to shipped", 100),
+    ("submit to shipped+next", 1),
     ("import", 500),
     ("replay", 1),
     ("verify", 1),
@@ -212,7 +216,7 @@ def test_without_a_server_the_other_store_is_measured_and_the_lack_is_named(
 
 def test_a_round_that_is_no_multiple_of_its_batch_is_a_mistake() -> None:
     with pytest.raises(ValueError, match="no multiple of 100"):
-        on_sqlite(Sizes(1, 150, 1_000, 1, 200, 1, 1, 1, 10))
+        on_sqlite(Sizes(1, 150, 1_000, 1, 200, 1, 1, 1, 10, 100))
 
 
 def test_it_can_be_run_as_a_module() -> None:

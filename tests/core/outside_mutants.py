@@ -88,24 +88,22 @@ def fence_not_compared(patch: pytest.MonkeyPatch) -> None:
 
     patch.setattr(reconcile, "arrival", eager)
 
-    task = reconciling._task
+    tasks = reconciling._tasks
 
-    def unfenced(tx: Any, name: str, now: int) -> Any:
-        found = task(tx, name, now)
-        return replace(found, fence=0) if found is not None else None
+    def unfenced(tx: Any, names: Any, now: int) -> Any:
+        return [replace(task, fence=0) for task in tasks(tx, names, now)]
 
-    patch.setattr(reconciling, "_task", unfenced)
+    patch.setattr(reconciling, "_tasks", unfenced)
 
 
 def fence_not_passed_on(patch: pytest.MonkeyPatch) -> None:
     """A destination that enforces fences is never told of a higher one."""
-    task = reconciling._task
+    tasks = reconciling._tasks
 
-    def unfenced(tx: Any, name: str, now: int) -> Any:
-        found = task(tx, name, now)
-        return replace(found, fence=0) if found is not None else None
+    def unfenced(tx: Any, names: Any, now: int) -> Any:
+        return [replace(task, fence=0) for task in tasks(tx, names, now)]
 
-    patch.setattr(reconciling, "_task", unfenced)
+    patch.setattr(reconciling, "_tasks", unfenced)
 
 
 def trigger_lost(patch: pytest.MonkeyPatch) -> None:

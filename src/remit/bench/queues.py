@@ -189,6 +189,37 @@ def _work_off(queue: Queue, count: int, batch: int) -> None:
         queue.finish(queue.take(batch))
 
 
+def carrying(course: Course) -> float:
+    """Jobs all the way: taken in, claimed and handed in, ``batch`` in each commit of each step."""
+    queue, batch = course.queue, course.batch
+    assert not isinstance(queue, Drained)
+    start = perf_counter()
+    for _ in range(course.count // batch):
+        course.fill(batch, batch)
+        queue.finish(queue.take(batch))
+    seconds = perf_counter() - start
+    course.done += course.count
+    return seconds
+
+
+def relaying(course: Course) -> float:
+    """Jobs all the way, one by one: each is taken in, and claimed in the commit that hands in the one
+    before it, where the queue can do that.
+    """
+    queue = course.queue
+    assert not isinstance(queue, Drained)
+    start = perf_counter()
+    course.fill(1, 1)
+    (claim,) = queue.take(1)
+    for _ in range(course.count - 1):
+        course.fill(1, 1)
+        claim = queue.turn(claim)
+    queue.finish([claim])
+    seconds = perf_counter() - start
+    course.done += course.count
+    return seconds
+
+
 def chaining(course: Course) -> float:
     """Each job handed in and the next claimed in one commit; the first and last do not count."""
     course.fill(course.count + 1, FILL)

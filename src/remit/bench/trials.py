@@ -17,7 +17,18 @@ from remit.bench.fenced_postgres import HandWrittenPostgres
 from remit.bench.ledger_queue import LedgerQueue, PostgresLedgerQueue
 from remit.bench.peers import PEERS, Lite, installed
 from remit.bench.peers_postgres import PEERS_POSTGRES, PgQueuer, Procrastinate
-from remit.bench.queues import Drained, Queue, Work, chaining, draining, entrant, inserting
+from remit.bench.pure_queue import PureQueue
+from remit.bench.queues import (
+    Drained,
+    Queue,
+    Work,
+    carrying,
+    chaining,
+    draining,
+    entrant,
+    inserting,
+    relaying,
+)
 from remit.bench.rounds import Trial
 from remit.bench.server import Server
 from remit.bench.whole_ledger import (
@@ -44,7 +55,8 @@ NOT_INSTALLED: Final = "not installed"
 class Sizes:
     """How much a round does: jobs one by one, in hundreds, in thousands; rows, items, starts.
 
-    ``served`` is how many jobs go one by one where a server answers each.
+    ``served`` is how many jobs go one by one where a server answers each, ``carried`` how many PURE
+    works go from submit to shipped in hundreds.
     """
 
     singles: int
@@ -56,10 +68,11 @@ class Sizes:
     repeats: int
     cold_repeats: int
     served: int
+    carried: int
 
 
-FULL: Final = Sizes(1_000, 5_000, 10_000, 5_000, 10_000, 10_000, 5, 15, 500)
-QUICK: Final = Sizes(200, 1_000, 2_000, 1_000, 2_000, 10_000, 3, 5, 200)
+FULL: Final = Sizes(1_000, 5_000, 10_000, 5_000, 10_000, 10_000, 5, 15, 500, 1_000)
+QUICK: Final = Sizes(200, 1_000, 2_000, 1_000, 2_000, 10_000, 3, 5, 200, 500)
 
 Absent = list[tuple[str, str]]
 
@@ -87,6 +100,9 @@ def on_sqlite(sizes: Sizes) -> tuple[list[Trial], Absent]:
         trial("lease+complete", draining, *one, LedgerQueue, *bare, *others),
         trial("lease+complete", draining, *hundred, LedgerQueue, *bare, *durable),
         trial("complete+next", chaining, *one, LedgerQueue, *bare),
+        trial("submit to shipped", carrying, *one, PureQueue, HandWritten, *others),
+        trial("submit to shipped", carrying, sizes.carried, 100, PureQueue, HandWritten, *others),
+        trial("submit to shipped+next", relaying, *one, PureQueue, HandWritten, *others),
         Trial(
             "import",
             500,

@@ -7,11 +7,12 @@ that is missing here costs time and never correctness.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from remit.core import commands as c
 from remit.core import effect_commands as k
-from remit.core.facts import Key, lane_of
+from remit.core.effect_facts import Effect
+from remit.core.facts import Fact, Key, lane_of
 from remit.core.ids import is_item_id
 from remit.core.intents import policy_keys
 
@@ -57,6 +58,20 @@ def needs(command: c.Command, ask: c.Ask) -> Iterable[Key]:
         case _:
             pass
     return keys
+
+
+def onward(command: c.Command, facts: Mapping[Key, Fact | None]) -> Iterable[Key]:
+    """What it will surely ask besides, as the facts that ``needs`` named show.
+
+    A look-up frees who waits for its effect, and tells who waits for its item. Asked for by each
+    decision of a list, these cost two more rounds an element.
+    """
+    if not isinstance(command, k.ObserveEffect):
+        return ()
+    effect = facts.get(("effect", command.effect))
+    if not isinstance(effect, Effect):
+        return ()
+    return (("held?", f"reconcile:{effect.id}#"), ("dependents?", effect.item))
 
 
 def _intent(command: c.SubmitIntent) -> Iterable[Key]:

@@ -285,8 +285,7 @@ def _look(stage: Stage, state: State, name: str, mode: str) -> Outside:
     """The service looks an effect up; what it will write is kept until it is written."""
     facts = {k: f for k, f in {**stage.base, **state.facts}.items() if f is not None}
     tx = ModelTx(facts, state.seq, state.now)
-    task = reconciling._task(tx, name, state.now)  # type: ignore[arg-type]  # the part of ReadTx that it uses
-    assert task is not None, "the effect was claimed"
+    [task] = reconciling._tasks(tx, [name], state.now)  # type: ignore[arg-type]  # the part of ReadTx that it uses
     there, box = cast_of(stage).destination, [state.outside]
 
     def answer(question: Question) -> Shown:

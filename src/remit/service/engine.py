@@ -35,7 +35,7 @@ from remit.core.decide.leases import QUEUE
 from remit.core.events import BlobRedacted, EpochAdopted, Recorded
 from remit.core.facts import LEDGER, Ledger
 from remit.core.ids import EPOCH_SHIFT
-from remit.core.needs import needs
+from remit.core.needs import needs, onward
 from remit.core.refusals import Code, Refused
 from remit.core.view import View
 from remit.ports import Blob, Change, RemitError, Store, WriteTx
@@ -223,6 +223,7 @@ class Batch:
             for key in needs(call.command, ask)
         }
         self.loader.load(keys)
+        self.loader.load({k: None for c in self.calls for k in onward(c.command, self.view.facts)})
         answers = []
         for call, ask in zip(self.calls, asks, strict=True):
             if call.command_id in known:

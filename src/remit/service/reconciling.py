@@ -15,7 +15,7 @@ any other, so it is written down before it leaves, and one that was not answered
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
@@ -26,7 +26,7 @@ from remit.core.effect_events import EffectAnswered, RequestRepeated
 from remit.core.effect_facts import Destination, Effect, EffectState, Intent, ReplayClass
 from remit.core.effect_states import standing
 from remit.core.effects import UNRECONCILED
-from remit.core.facts import LEDGER, Item, Ledger
+from remit.core.facts import LEDGER, Item, Key, Ledger
 from remit.core.ids import fence_of
 from remit.core.reconcile import FOUND, NONE, UNAVAILABLE, may_replay
 from remit.core.refusals import Refused
@@ -121,25 +121,28 @@ class Reconciler:
     def one(self, effect: str, replacement: str = "") -> Answer:
         """Look one effect up now, whether it is due or not."""
         with self.store.read() as tx:
-            task = _task(tx, effect, tx.now())
-        if task is None:
+            tasks = _tasks(tx, [effect], tx.now())
+        if not tasks:
             # The decision itself says what is wrong with it.
             command = k.ObserveEffect(effect, "", UNAVAILABLE, 0, 0)
             return self.operations.observed([command], [""])[0]
-        return self._record([task], replacement)[0]
+        return self._record(tasks, replacement)[0]
+
+    def these(self, effects: Sequence[str]) -> list[tuple[str, Answer]]:
+        """Look these effects up now, in batches, whether they are due or not; in their order.
+
+        One that the ledger does not know is left out.
+        """
+        answers: list[tuple[str, Answer]] = []
+        for start in range(0, len(effects), BATCH):
+            answers += self._batch(effects[start : start + BATCH])
+        return answers
 
     def due(self, limit: int = 0) -> list[tuple[str, Answer]]:
         """Look up every effect that is due, in batches; at most ``limit`` of them, 0 for all."""
-        answers: list[tuple[str, Answer]] = []
-        batch: list[str] = []
         with self.store.read() as tx:
             names = list(_due(tx, limit, self._asks))
-        for name in names:
-            batch.append(name)
-            if len(batch) == BATCH:
-                answers += self._batch(batch)
-                batch = []
-        return answers + self._batch(batch)
+        return self.these(names)
 
     def _asks(self, tx: ReadTx, effect: Effect) -> bool:
         """Whether this one looks this effect up."""
@@ -148,13 +151,11 @@ class Reconciler:
         there = tx.load([("destination", effect.destination)])["destination", effect.destination]
         return isinstance(there, Destination) and there.name in self.lookups
 
-    def _batch(self, names: list[str]) -> list[tuple[str, Answer]]:
+    def _batch(self, names: Sequence[str]) -> list[tuple[str, Answer]]:
         if not names:
             return []
         with self.store.read() as tx:
-            now = tx.now()
-            found = [_task(tx, name, now) for name in names]
-        tasks = [task for task in found if task is not None]
+            tasks = _tasks(tx, names, tx.now())
         answers = self._record(tasks, "")
         return [(task.effect.id, a) for task, a in zip(tasks, answers, strict=True)]
 
@@ -226,26 +227,43 @@ class Reconciler:
         return lookup(question)
 
 
-def _task(tx: ReadTx, name: str, now: int) -> Task | None:
-    effect = tx.load([("effect", name)])["effect", name]
-    if not isinstance(effect, Effect):
-        return None
-    keys = [("intent", effect.item), ("destination", effect.destination), LEDGER]
-    facts = tx.load(keys)
-    intent, ledger = facts["intent", effect.item], facts[LEDGER]
-    if not isinstance(intent, Intent) or not isinstance(ledger, Ledger):
-        return None
-    destination = facts["destination", effect.destination]
-    pure = effect.replay_class == ReplayClass.PURE
-    stored = None
-    if effect.response_seq and (pure or effect.receipt):
-        event = tx.at_seq([effect.response_seq])[effect.response_seq].event
-        assert isinstance(event, EffectAnswered), "the effect names the event of its answer"
-        stored = _with_text(tx, event)
+def _tasks(tx: ReadTx, names: Sequence[str], now: int) -> list[Task]:
+    """What is to be looked up, in one read for each kind of fact; what is not there is left out."""
     counter = tx.small().get(("counter", "fence"), 0)
-    fence = fence_of(ledger.epoch, (counter if isinstance(counter, int) else 0) + 1)
-    there = destination if isinstance(destination, Destination) and not pure else None
-    return Task(effect, intent, there, stored, fence, now)
+    effects = [f for f in tx.load([("effect", n) for n in names]).values() if isinstance(f, Effect)]
+    keys: dict[Key, None] = {LEDGER: None}
+    for effect in effects:
+        keys["intent", effect.item] = keys["destination", effect.destination] = None
+    facts = tx.load(list(keys))
+    ledger = facts[LEDGER]
+    epoch = ledger.epoch if isinstance(ledger, Ledger) else 0
+    fence = fence_of(epoch, (counter if isinstance(counter, int) else 0) + 1)
+    stored = _answers(tx, effects)
+    tasks = []
+    for effect in effects:
+        intent = facts["intent", effect.item]
+        if not isinstance(intent, Intent):
+            continue
+        there = facts["destination", effect.destination]
+        if not isinstance(there, Destination) or effect.replay_class == ReplayClass.PURE:
+            there = None
+        tasks.append(Task(effect, intent, there, stored.get(effect.response_seq), fence, now))
+    return tasks
+
+
+def _answers(tx: ReadTx, effects: Sequence[Effect]) -> dict[int, EffectAnswered]:
+    """The stored answers that are looked at: results of PURE work, and authoritative receipts."""
+    seqs = [
+        effect.response_seq
+        for effect in effects
+        if effect.response_seq and (effect.replay_class == ReplayClass.PURE or effect.receipt)
+    ]
+    found = {seq: recorded.event for seq, recorded in tx.at_seq(seqs).items()} if seqs else {}
+    return {
+        seq: _with_text(tx, event)
+        for seq, event in found.items()
+        if isinstance(event, EffectAnswered)
+    }
 
 
 def _with_text(tx: ReadTx, event: EffectAnswered) -> EffectAnswered:
