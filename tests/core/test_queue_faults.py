@@ -1,7 +1,11 @@
-"""Faults that real queues had, each by name: none of them is possible here."""
+"""Faults that real queues had, each by name: none of them is possible here.
+
+RELIABILITY.md lists them all, with those tests that need processes and stores.
+"""
 
 from __future__ import annotations
 
+import pytest
 from tests.core.effect_world import EffectWorld
 from tests.core.world import HUMAN, SECOND
 
@@ -119,3 +123,40 @@ def test_a_lease_shorter_than_the_run_leads_to_one_effect() -> None:
     world.look("FOUND")
     assert world.status(item) == "verified"
     assert world.effect().intents == 1
+
+
+def leases_until(world: EffectWorld, wanted: str, tenants: tuple[str, ...]) -> int:
+    """Leases until the wanted item is among them, while low priority comes in for each tenant."""
+    for leases in range(1, 60):
+        for tenant in tenants:
+            plain(world, priority=4, tenant=tenant)
+        if world.lease().item == wanted:
+            return leases
+        world.pass_us(SECOND)
+    return 60
+
+
+def plain(world: EffectWorld, **parts: object) -> str:
+    """PURE work with an effect of its own."""
+    own = {"effect_id": f"E-{world.made + 1}", "replay_class": "PURE", "destination": ""}
+    return world.submit(**own, **parts)
+
+
+@pytest.mark.parametrize("others", [1, 5])
+def test_high_priority_is_not_starved_by_fresh_low_priority(others: int) -> None:
+    """Neither by what comes into its own lane, nor by lanes that always have something new."""
+    world = EffectWorld()
+    tenants = tuple(f"tenant-{n}" for n in range(others))
+    for _ in range(3):
+        plain(world, priority=4, tenant=tenants[0])
+    world.pass_us(SECOND)
+    urgent = plain(world, priority=0, tenant=tenants[0])
+    assert leases_until(world, urgent, tenants) <= others
+
+
+def test_newest_first_would_starve_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("remit.core.intents.rank_of", lambda at, *_: -at)
+    world = EffectWorld()
+    urgent = plain(world, priority=0)
+    world.pass_us(SECOND)
+    assert leases_until(world, urgent, ("default",)) == 60

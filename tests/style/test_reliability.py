@@ -71,9 +71,9 @@ def missing(
     return wrong
 
 
-def track_record(text: str) -> list[list[str]]:
-    """The rows of faults that were found: found by, fault, mended by, held by."""
-    part = text.partition("## Track record")[2].partition("\n## ")[0]
+def track_record(text: str, heading: str = "## Track record") -> list[list[str]]:
+    """The rows of a table of faults, such as those found: found by, fault, mended by, held by."""
+    part = text.partition(heading)[2].partition("\n## ")[0]
     found = [line.strip("|").split(" | ") for line in part.splitlines() if line.startswith("|")]
     return [[cell.strip() for cell in cells] for cells in found[2:]]
 
@@ -111,6 +111,14 @@ def test_every_fault_that_was_found_is_held_by_a_test() -> None:
         assert len(cells) == 4
         assert all(cells)
         assert named(cells[3]), f"held by nothing: {cells[1]}"
+
+
+def test_every_fault_of_queues_is_held_by_a_named_test() -> None:
+    table = track_record(PAGE.read_text(encoding="utf-8"), "## Faults of queues, by name")
+    assert len(table) == len({cells[0] for cells in table}) == 11
+    for cells in table:
+        assert all("::test_" in test for test in named(cells[2])), cells[0]
+        assert named(cells[2]), f"held by nothing: {cells[0]}"
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,7 @@ def drawn(rows: Sequence[Row]) -> str:
             )
             if part
         )
-        parts.append(_text(10, y, title, bold=True))
+        parts.append(text(10, y, title, bold=True))
         members = list(block)
         longest = max(row.high for row in members)
         for row in members:
@@ -60,13 +60,14 @@ def _bar(row: Row, y: int, longest: float) -> list[str]:
     middle = y - 4
     ratio = "" if row.ratio is None else f" ({row.ratio:.2g} of hand-written)"
     return [
-        _text(20, y, row.peer),
+        text(20, y, row.peer),
         f'<rect x="{LABEL}" y="{y - 11}" width="{long:.1f}" height="13" fill="{fill}"/>',
         f'<path d="M{LABEL + low:.1f} {middle}H{LABEL + high:.1f}" stroke="{INK}"/>',
-        _text(LABEL + round(max(long, high)) + 6, y, f"{row.per_s:,.0f}/s{ratio}"),
+        text(LABEL + round(max(long, high)) + 6, y, f"{row.per_s:,.0f}/s{ratio}"),
     ]
 
 
-def _text(x: int, y: int, text: str, *, bold: bool = False) -> str:
+def text(x: int, y: int, words: str, *, bold: bool = False) -> str:
+    """Words at a place of a picture, escaped."""
     weight = ' font-weight="bold"' if bold else ""
-    return f'<text x="{x}" y="{y}" fill="{INK}"{weight}>{escape(text)}</text>'
+    return f'<text x="{x}" y="{y}" fill="{INK}"{weight}>{escape(words)}</text>'

@@ -267,9 +267,14 @@ def demo(
     OPERATE,
     "remit bench --quick",
     "remit bench --store postgresql --out bench.json --plot bench.svg",
+    "remit bench fairness --plot fairness.svg",
 )
 def bench(
     session: Session,
+    what: Annotated[
+        str,
+        typer.Argument(metavar="[fairness]", help="Simulate shares, waits and limits instead."),
+    ] = "",
     quick: Annotated[bool, typer.Option("--quick", help="Fewer and shorter rounds.")] = False,
     out: Annotated[
         Path | None, typer.Option("--out", metavar="FILE", help="Keep the figures as JSON.")
@@ -282,8 +287,17 @@ def bench(
         typer.Option("--store", metavar="NAME", help="Only sqlite, or only postgresql."),
     ] = "",
 ) -> Answer:
-    """Measure this machine: durable throughput, beside what else is installed."""
-    from remit.bench.main import run
+    """Measure this machine: durable throughput, beside what else is installed.
 
+    With fairness: skewed tenants and priorities under a simulated clock, on a real ledger; exits 6
+    where a limit is exceeded at any seq, a class misses its weight by 5 %, or work waits too long.
+    """
+    if what not in ("", "fairness"):
+        raise stop(
+            Code.BAD_INPUT, f"there is no benchmark {what!r}", "it is 'fairness', or left out"
+        )
+    from remit.bench import fairness_main, main
+
+    run = fairness_main.run if what else main.run
     status = run(quick=quick, as_json=session.options.json, out=out, plot=plot, store=store)
     return Answer({}, None, int(status), printed=True)
