@@ -735,3 +735,24 @@ def test_what_was_handed_in_is_kept_as_a_blob_and_known_by_its_content(world: Ef
     again = world.do("bob", intent_of(envelope(1), text), "call-1")
     assert isinstance(again, Done)
     assert again.repeated
+
+
+@pytest.mark.parametrize(
+    ("trigger", "after"),
+    [
+        (" ", ""),
+        ("nonsense", ""),
+        ("capacity:", ""),
+        (":STANDARD", ""),
+        ("capacity:STANDARD ", ""),
+        ("capacity:\n", ""),
+        ("capacity:STANDARD", "x"),
+        ("capacity:STANDARD", "-:1"),
+        ("capacity:STANDARD", "--1:2"),
+        ("capacity:STANDARD", "1:99999999999999999999"),
+    ],
+)
+def test_what_is_no_trigger_or_no_place_in_line_is_refused(trigger: str, after: str) -> None:
+    world = Effects()
+    world.no("bob", c.RecheckHolds(trigger, 0, after), Code.BAD_INPUT)
+    world.ok("bob", c.RecheckHolds("capacity:STANDARD", 0, "-3:4"))

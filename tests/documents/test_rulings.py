@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from remit.core.effect_commands import RegisterDestination, RegisterPolicy, RegisterValidation
+from remit.core.effect_facts import Envelope
+from remit.core.envelope import faults_of
 from remit.documents.fields import Faults, duration_ms, time_us
 from remit.documents.intents import observations, submissions
 from remit.documents.marked import Marked
@@ -46,6 +48,18 @@ def test_a_digest_is_of_what_is_said_and_not_of_how() -> None:
     [same] = rulings(b'{"max_bytes": 9, "required": "deadline", "validation": "V"}')[0]
     [other] = rulings(b"validation: V\nrequired: [deadline]\nmax_bytes: 8\n")[0]
     assert one.digest == same.digest != other.digest
+
+
+def test_rules_name_parts_of_an_intent_as_intents_do() -> None:
+    said = b"validation: V\nrequired: [minimum_completion_margin, deadline]\n"
+    (one,), problems = rulings(said)
+    assert problems == []
+    assert isinstance(one.command, RegisterValidation)
+    assert one.command.rules.required == ("minimum_completion_margin_ms", "deadline")
+    (same,), _ = rulings(said.replace(b"margin", b"margin_ms"))
+    assert one.digest == same.digest
+    faults = faults_of(Envelope(deadline=1), one.command.rules)
+    assert "$.minimum_completion_margin" in {fault.path for fault in faults}
 
 
 def test_every_fault_of_every_document_is_named_with_line_and_column() -> None:

@@ -94,7 +94,7 @@ def _absent(envelope: Envelope, names: tuple[str, ...]) -> Iterator[Fault]:
     for name in dict.fromkeys(names):
         value = getattr(envelope, name)
         if value is None or value in ("", ()):
-            yield Fault(f"$.{name}", "MISSING", "", "a value")
+            yield Fault(f"$.{name.removesuffix('_ms')}", "MISSING", "", "a value")
 
 
 def _size(rules: Validation, size: int) -> Iterator[Fault]:

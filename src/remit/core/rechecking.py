@@ -9,6 +9,7 @@ holds whose time has come are found by it.
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from remit.core.effect_events import HoldsRechecked, RechecksDue
@@ -18,6 +19,8 @@ from remit.core.intents import ADMISSION, evidence_keys, intent_of, policy_keys,
 from remit.core.settlement import review
 from remit.core.status import Kind
 from remit.core.view import Draft, Missing
+
+_PLACE: Final = re.compile(r"-?[0-9]{1,16}:[0-9]{1,16}\Z")
 
 BATCH: Final = 32
 """Most holds that one transaction looks at."""
@@ -41,11 +44,22 @@ def place(item: Item) -> tuple[int, int]:
     return (item.hold.rank if item.hold is not None else 0, item.number)
 
 
+def is_trigger(text: str) -> bool:
+    """Whether a text can be a trigger: what kind of thing has to come, a colon, and which."""
+    kind, colon, name = text.partition(":")
+    return bool(kind and colon and name) and text.isprintable() and text == text.strip()
+
+
+def is_place(text: str) -> bool:
+    """Whether a text can be a place in line, as ``HoldsRechecked`` says it."""
+    return _PLACE.match(text) is not None
+
+
 def _parse(after: str) -> tuple[int, int] | None:
-    head, colon, tail = after.partition(":")
-    if colon and head.lstrip("-").isdigit() and tail.isdigit():
-        return int(head), int(tail)
-    return None
+    if not after:
+        return None
+    rank, _, number = after.partition(":")
+    return int(rank), int(number)
 
 
 def batch_of(draft: Draft, trigger: str, after: str) -> tuple[list[str], bool]:

@@ -28,14 +28,22 @@ from remit.documents.fields import (
     text,
     texts,
 )
+from remit.documents.intents import INTENT
 from remit.documents.marked import Marked, Problem, read
 
 CLASSES: Final = tuple(str(one) for one in ReplayClass if one is not ReplayClass.UNCLASSIFIED)
 ROWS: Final = ("capacity", "deadline", "cancellation", "destination")
 
+
+def _parts(value: Marked) -> tuple[str, ...]:
+    """Names of parts of an intent, by what they are called on the ledger."""
+    named = ((name, INTENT.get(name)) for name in texts(value))
+    return tuple(field.to or name if field is not None else name for name, field in named)
+
+
 VALIDATION: Final = {
     "validation": Field(text, "label", required=True),
-    "required": Field(texts, absent=()),
+    "required": Field(_parts, absent=()),
     "max_bytes": Field(number, absent=65_536),
     "max_text": Field(number, absent=4_096),
 }

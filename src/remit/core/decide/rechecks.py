@@ -12,7 +12,15 @@ from typing import Any, Final
 from remit.core import commands as c
 from remit.core.decide.asking import bad
 from remit.core.facts import DueRecheck
-from remit.core.rechecking import BATCH, batch_of, recheck, tell, through
+from remit.core.rechecking import (
+    BATCH,
+    batch_of,
+    is_place,
+    is_trigger,
+    recheck,
+    tell,
+    through,
+)
 from remit.core.refusals import Refused
 from remit.core.view import Draft
 
@@ -22,6 +30,10 @@ def _holds(draft: Draft, cmd: c.RecheckHolds) -> Refused | None:
         return bad("limit", cmd.limit, "0 or more")
     if not cmd.trigger:
         return _by_time(draft, cmd.limit)
+    if not is_trigger(cmd.trigger):
+        return bad("trigger", cmd.trigger, "a kind, a colon and a name, such as capacity:EXPORT")
+    if cmd.after and not is_place(cmd.after):
+        return bad("place in line", cmd.after, "a rank, a colon and a number, or nothing")
     due = next((d for d in draft.ledger.rechecks if d.trigger == cmd.trigger), None)
     after = cmd.after or (due.through if due is not None else "")
     names, more = batch_of(draft, cmd.trigger, after)
