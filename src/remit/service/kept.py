@@ -20,7 +20,7 @@ from remit.core.events import Recorded
 from remit.core.item_events import LeaseGranted, LeaseRenewed
 from remit.core.view import View
 
-MOST: Final = 400
+MOST: Final = 4_000
 """Most facts that are kept; a ledger with more lanes and actors at work keeps none."""
 
 FRESH: Final = 32
@@ -41,6 +41,12 @@ SHARED: Final = frozenset(
         "limit",
         "spend",
         "rate",
+        "current",
+        "policy",
+        "validation",
+        "capacity",
+        "debit",
+        "destination",
     )
 )
 """Kinds of facts that one call after the other needs; they are kept when single items are not."""

@@ -229,13 +229,12 @@ class Reconciler:
 
 def _tasks(tx: ReadTx, names: Sequence[str], now: int) -> list[Task]:
     """What is to be looked up, in one read for each kind of fact; what is not there is left out."""
-    counter = tx.small().get(("counter", "fence"), 0)
     effects = [f for f in tx.load([("effect", n) for n in names]).values() if isinstance(f, Effect)]
-    keys: dict[Key, None] = {LEDGER: None}
+    keys: dict[Key, None] = {LEDGER: None, ("counter", "fence"): None}
     for effect in effects:
         keys["intent", effect.item] = keys["destination", effect.destination] = None
     facts = tx.load(list(keys))
-    ledger = facts[LEDGER]
+    ledger, counter = facts[LEDGER], facts["counter", "fence"]
     epoch = ledger.epoch if isinstance(ledger, Ledger) else 0
     fence = fence_of(epoch, (counter if isinstance(counter, int) else 0) + 1)
     stored = _answers(tx, effects)
