@@ -20,10 +20,10 @@ from remit.core.settlement import review
 from remit.core.status import Kind
 from remit.core.view import Draft, Missing
 
-_PLACE: Final = re.compile(r"-?[0-9]{1,16}:[0-9]{1,16}\Z")
-
 BATCH: Final = 32
 """Most holds that one transaction looks at."""
+
+_PLACE: Final = re.compile(r"-?[0-9]{1,18}:[0-9]{1,18}")
 
 
 def waiting_for(draft: Draft, trigger: str) -> bool:
@@ -50,13 +50,9 @@ def is_trigger(text: str) -> bool:
     return bool(kind and colon and name) and text.isprintable() and text == text.strip()
 
 
-def is_place(text: str) -> bool:
-    """Whether a text can be a place in line, as ``HoldsRechecked`` says it."""
-    return _PLACE.match(text) is not None
-
-
-def _parse(after: str) -> tuple[int, int] | None:
-    if not after:
+def place_of(after: str) -> tuple[int, int] | None:
+    """The place in line that a text names, as it is written in events; None where it names none."""
+    if _PLACE.fullmatch(after) is None:
         return None
     rank, _, number = after.partition(":")
     return int(rank), int(number)
@@ -69,7 +65,7 @@ def batch_of(draft: Draft, trigger: str, after: str) -> tuple[list[str], bool]:
     fresh = draft.view.held.get(trigger, {})
     if fresh:
         load(draft, [*ids, *fresh])
-        since = _parse(after)
+        since = place_of(after)
         found = [draft.item(name) for name in dict.fromkeys((*ids, *fresh))]
         held = [i for i in found if i is not None and i.hold is not None]
         held = [i for i in held if i.hold is not None and i.hold.trigger == trigger]

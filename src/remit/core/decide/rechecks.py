@@ -15,8 +15,8 @@ from remit.core.facts import DueRecheck
 from remit.core.rechecking import (
     BATCH,
     batch_of,
-    is_place,
     is_trigger,
+    place_of,
     recheck,
     tell,
     through,
@@ -28,12 +28,12 @@ from remit.core.view import Draft
 def _holds(draft: Draft, cmd: c.RecheckHolds) -> Refused | None:
     if not cmd.limit >= 0:
         return bad("limit", cmd.limit, "0 or more")
+    if cmd.after and place_of(cmd.after) is None:
+        return bad("after", cmd.after, "a place in line as RANK:NUMBER, or nothing")
     if not cmd.trigger:
         return _by_time(draft, cmd.limit)
     if not is_trigger(cmd.trigger):
         return bad("trigger", cmd.trigger, "a kind, a colon and a name, such as capacity:EXPORT")
-    if cmd.after and not is_place(cmd.after):
-        return bad("place in line", cmd.after, "a rank, a colon and a number, or nothing")
     due = next((d for d in draft.ledger.rechecks if d.trigger == cmd.trigger), None)
     after = cmd.after or (due.through if due is not None else "")
     names, more = batch_of(draft, cmd.trigger, after)
