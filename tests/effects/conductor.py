@@ -120,7 +120,7 @@ class Conductor:
         chance = self.chance
         if self.losing and role == "worker" and chance.random() < 0.6:
             return Fate("stop", "send:fenced")
-        missed = role == "controller" and not all(self.struck[p] for p in POINTS[role])
+        missed = not all(self.struck[point] for point in POINTS[role])
         if self.did["killed"] >= self.plan.kills and not (missed and self.plan.kills):
             return Fate()
         if chance.random() < (0.25 if role == "worker" else 0.1):

@@ -1,4 +1,4 @@
-"""A ledger in a file, with a policy and destinations, and worker processes on it.
+"""A ledger in a file or on a server, with a policy and destinations, and worker processes on it.
 
 Everything is real: the ledger, the destinations, the processes. ``Ground`` hands intents in and says
 what became of them; ``Worker`` is ``remit worker`` as a process of its own, whose events are read from
@@ -59,15 +59,16 @@ def payload_of(effect: str) -> bytes:
 class Ground:
     """One ledger in a folder, with workers ``bot-1`` and ``bot-2`` enrolled."""
 
-    def __init__(self, folder: Path, **policy: Any) -> None:
+    def __init__(self, folder: Path, url: str = "", **policy: Any) -> None:
         self.folder = folder
-        self.url = url_of(folder / "ledger.db")
+        self.url = url or url_of(folder / "ledger.db")
         self.ledger: Ledger = create_ledger(self.url, HUMAN)
         self.ann = self.ledger.acting(HUMAN)
         for name in ("bot-1", "bot-2"):
             self.ok(self.ann.enrol(c.EnrolActor(name, "service")))
         self.ok(self.ann.register_validation(c.RegisterValidation(RULES)))
         self.ok(self.ann.register_policy(c.RegisterPolicy(changed(POLICY, **policy, seq=0))))
+        self.document: dict[str, Any] = {}
         self.made = 0
 
     def close(self) -> None:
@@ -90,12 +91,11 @@ class Ground:
         """Register a folder as a destination, and return it."""
         root = self.folder / name
         root.mkdir(exist_ok=True)
-        self.register(
-            {
-                "name": name, "kind": "filesystem", "record": f"{name} folder",
-                "settings": {"root": str(root), "path": "{effect_id}.txt"},
-            }
-        )  # fmt: skip
+        self.document = {
+            "name": name, "kind": "filesystem", "record": f"{name} folder",
+            "settings": {"root": str(root), "path": "{effect_id}.txt"},
+        }  # fmt: skip
+        self.register(self.document)
         return root
 
     def envelope(self, **parts: Any) -> Envelope:
@@ -151,6 +151,16 @@ class Ground:
         return [
             r for r in found if kind in ("", type(r.event).__name__) and stream in ("", r.stream)
         ]
+
+    def now(self) -> int:
+        """The ledger's time."""
+        with self.ledger.reading() as tx:
+            return tx.now()
+
+    def count(self) -> int:
+        """The newest seq."""
+        with self.ledger.reading() as tx:
+            return tx.head().seq
 
     def leases(self) -> list[Lease]:
         """Every lease that the ledger has as given."""
