@@ -351,11 +351,16 @@ class Conductor:
                 self.losing = act == self.back_up
                 ready_at = time.monotonic() + (BETWEEN_S if self.losing else 0)
                 (self.folder / "progress").unlink(missing_ok=True)
-            elif not steps and not self.calm and done >= 0.9:
+            elif not steps and not self.calm and done >= (0.9 if self._struck_enough() else 0.97):
                 self.rest()
             time.sleep(0.01)
         (self.folder / "over").touch()
         self.end()
+
+    def _struck_enough(self) -> bool:
+        """Whether somebody was killed at each point, where enough are to be killed for that."""
+        points = [point for role in POINTS.values() for point in role]
+        return self.plan.kills < len(points) or all(self.struck[point] for point in points)
 
     def rest(self) -> None:
         """From here on nothing befalls anybody."""

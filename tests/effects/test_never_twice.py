@@ -141,5 +141,5 @@ def test_inv_14_on_postgresql(tmp_path: Path) -> None:
         server.stop()
     counts = held(found)
     assert counts["restores"] == 1
-    assert counts["killed"] > 100
+    assert counts["killed"] > 200
     assert found.missed == [], "nobody was killed there"

@@ -62,6 +62,7 @@ class Ground:
     def __init__(self, folder: Path, url: str = "", **policy: Any) -> None:
         self.folder = folder
         self.url = url or url_of(folder / "ledger.db")
+        self.worker_url = self.url
         self.ledger: Ledger = create_ledger(self.url, HUMAN)
         self.ann = self.ledger.acting(HUMAN)
         for name in ("bot-1", "bot-2"):
@@ -190,7 +191,7 @@ class Worker:
         path = os.pathsep.join((str(ROOT / "src"), str(ROOT)))
         kept = {key: os.environ[key] for key in ("PATH", "HOME") if key in os.environ}
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "remit", "worker", name, "--ledger", ground.url, "--as", actor,
+            [sys.executable, "-m", "remit", "worker", name, "--ledger", ground.worker_url, "--as", actor,
              "--json", *options],
             cwd=ground.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
             env={**kept, "PYTHONPATH": path, "LC_ALL": "C.UTF-8", **env},

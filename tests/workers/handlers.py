@@ -34,7 +34,7 @@ def point(name: str) -> None:
 
 
 class Slow:
-    """A destination before whose very call the process may be stopped."""
+    """A destination before and after whose very call the process may be stopped."""
 
     def __init__(self, document: dict[str, Any]) -> None:
         self.there = destination(document)
@@ -43,10 +43,12 @@ class Slow:
 
     def send(self, request: Request) -> Response:
         point("sending")
-        return self.there.send(request)
+        response = self.there.send(request)
+        point("answered")
+        return response
 
 
-if POINT == "sending":
+if POINT in ("sending", "answered"):
     app.destination("exports", Slow(json.loads(os.environ["DOCUMENT"])))
 
 if POINT == "intended":
