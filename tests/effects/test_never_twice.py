@@ -132,7 +132,7 @@ def test_inv_14_on_postgresql(tmp_path: Path) -> None:
         for name in ("first", "second"):
             server.run(f"CREATE DATABASE {name}")
         plan = Plan(
-            str(tmp_path), random.randrange(1 << 32), effects=400, workers=4, kills=120,
+            str(tmp_path), random.randrange(1 << 32), effects=700, workers=4, kills=240,
             restores=[(0.3, 0.5)], url=server.url("first"), urls=[server.url("second")],
             patience_s=900,
         )  # fmt: skip
