@@ -21,6 +21,7 @@ from typing import Any
 from remit.core import commands as c
 from remit.core.canonical import digest_of
 from remit.core.change import changed
+from remit.core.decide.ledger import RECONCILER
 from remit.core.effect_facts import (
     AdmissionPolicy,
     Comparison,
@@ -33,6 +34,7 @@ from remit.core.facts import Item, Lease
 from remit.core.ids import effect_key
 from remit.ports.destination import digest_of as digest_of_bytes
 from remit.service.engine import Done
+from remit.service.operations import Caller, Operations
 from remit.service.submitting import intent_of, submit
 from remit.wiring import Ledger, create_ledger, enforced, open_ledger, url_of
 
@@ -152,6 +154,18 @@ class Ground:
         return [
             r for r in found if kind in ("", type(r.event).__name__) and stream in ("", r.stream)
         ]
+
+    def policy(self, **changes: Any) -> str:
+        """Put another policy in force, before anything is handed in; returns its label."""
+        label = "POLICY-2"
+        policy = changed(POLICY, label=label, digest="b" * 64, **changes, seq=0)
+        self.ok(self.ann.register_policy(c.RegisterPolicy(policy)))
+        return label
+
+    def observed(self, command: c.Command) -> Any:
+        """What the built-in reconciler is answered."""
+        seen = Operations(self.ledger.store, Caller(RECONCILER), self.ledger.engine)
+        return seen.observed([command], [""])[0]
 
     def now(self) -> int:
         """The ledger's time."""

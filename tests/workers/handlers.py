@@ -16,6 +16,7 @@ from typing import Any
 from tests.workers.ground import payload_of
 
 import remit
+from remit.core.effect_facts import Envelope
 from remit.ports.destination import Request, Response
 from remit.wiring import destination
 from remit.workers import Job
@@ -66,6 +67,14 @@ def export(job: Job) -> None:
     """Send the payload."""
     point("begun")
     job.send(payload_of(job.effect_id))
+
+
+if os.environ.get("REPEATS"):
+
+    @app.payload("export")
+    def payload(envelope: Envelope, _document: bytes | None) -> bytes:
+        """What ``export`` sends, made again; another one where a test asks for that."""
+        return payload_of(os.environ.get("OTHER") or envelope.effect_id)
 
 
 @app.handler("count")

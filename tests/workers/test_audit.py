@@ -19,11 +19,9 @@ from tests.workers.test_jobs import IDLE, sending
 
 from remit.core import commands as c
 from remit.core import effect_commands as k
-from remit.core.decide.ledger import RECONCILER
 from remit.core.refusals import Refused
 from remit.service.adoption import adopt
-from remit.service.engine import Done
-from remit.service.operations import Caller, Operations, lease_of
+from remit.service.operations import lease_of
 from remit.workers.main import make
 
 READ = """
@@ -65,9 +63,7 @@ def observing(ground: Ground, effect: str, result: str, **more: Any) -> None:
     command = k.ObserveEffect(
         effect, "exports folder", result, ground.now(), fact.version, consistent=True, **more
     )
-    seen = Operations(ground.ledger.store, Caller(RECONCILER), ground.ledger.engine)
-    (answer,) = seen.observed([command], [""])
-    assert isinstance(answer, Done), answer
+    ground.ok(ground.observed(command))
 
 
 def test_auditors_see_each_effect_with_its_state_attempt_and_times(

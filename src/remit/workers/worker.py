@@ -37,6 +37,7 @@ from remit.workers.job import Job
 from remit.workers.keeping import Keeper
 from remit.workers.leaving import Report, left_behind, release_all
 from remit.workers.loop import AsyncJob, Loop
+from remit.workers.repeating import repeats
 from remit.workers.settings import Settings, Tell
 from remit.workers.tenure import Tenure
 from remit.workers.watching import Watcher
@@ -134,7 +135,8 @@ class Worker:
         if not self.settings.reconcile:
             return None
         most = max((h.timeout_ms for h in self._app.handlers), default=30_000)
-        return Watcher(self._desk.operations, self._reached, most, self._told)
+        again = repeats(self._app, self._reached, self._store, most, self._told)
+        return Watcher(self._desk.operations, self._reached, most, self._told, again)
 
     def _needs_loop(self) -> bool:
         return any(handler.is_async for handler in self._app.handlers)
