@@ -433,6 +433,20 @@ def test_a_retry_waits_for_its_back_off_and_then_goes_through_all_of_admission()
     assert world.intent(item).retries == 1
 
 
+def test_a_back_off_outlives_what_the_work_is_held_for_meanwhile() -> None:
+    world = EffectWorld()
+    item, _ = world.lost()
+    absent(world, item, jitter=JITTER - 1)
+    due = world.retry().recheck_at
+    world.ok(HUMAN, c.CancelWork(item, "UNOBSERVABLE"))
+    assert world.waits(item) == "CANCELLATION_UNOBSERVABLE"
+    world.ok(HUMAN, c.CancelWork(item, "NOT_REQUESTED"))
+    assert world.waits(item) == "RETRY_BACKOFF"
+    world.pass_us(due - world.now)
+    world.ok(HUMAN, c.Recheck(item))
+    assert world.status(item) == "ready"
+
+
 def test_a_retry_past_its_deadline_expires_with_the_effect_absent() -> None:
     world = EffectWorld()
     item, _ = world.lost(deadline=world.now + 20 * MINUTE)

@@ -272,6 +272,15 @@ class EffectAsking:
         )
         return rnd.choice((RECONCILER,) * 8 + ("bob", HUMAN)), command
 
+    def _repeat(self) -> Ask:
+        """The identical request under its key, where the effect's state allows it or not."""
+        effects = [e for name in EFFECTS if isinstance(e := self._fact("effect", name), Effect)]
+        dark = [e for e in effects if e.state.value == "UNCERTAIN" and e.intents]
+        chosen = self.rnd.choice(dark or effects) if effects else None
+        name, version = (chosen.id, chosen.version) if chosen else (EFFECTS[0], 0)
+        version -= self.rnd.choice((0, 0, 0, 1))
+        return self.rnd.choice((RECONCILER,) * 5 + ("bob",)), c.RepeatRequest(name, version)
+
     def _carry(self) -> Ask:
         return "remit-queue", c.CarryEpoch(self._one())
 
@@ -324,6 +333,8 @@ WAYS: tuple[Callable[[EffectAsking], Ask], ...] = (
     EffectAsking._cancel,
     EffectAsking._decide,
     EffectAsking._carry,
+    EffectAsking._repeat,
+    EffectAsking._repeat,
     EffectAsking._compensate,
     EffectAsking._compensate,
     EffectAsking._validation,

@@ -126,7 +126,8 @@ class Intent:
     ``cancellation_seq`` is the event that last said how its cancellation stands. ``authorized_by``
     is the human whose decision came with it. ``follows`` is the item whose message is carried on.
     ``shipped`` is the observation that found the effect; from then on that is a fact of the item,
-    whatever else becomes of it.
+    whatever else becomes of it. ``retry_at`` is when another attempt may be admitted, whatever the work
+    was held for since that was decided.
     """
 
     item: str
@@ -151,6 +152,7 @@ class Intent:
     cancellation_seq: int = 0
     authorized_by: str = ""
     shipped: str = ""
+    retry_at: int = 0
 
 
 @dataclass(frozen=True, slots=True)

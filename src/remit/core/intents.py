@@ -162,7 +162,7 @@ def gather(draft: Draft, item: Item, intent: Intent, *, eligible: bool) -> Evide
         authorized_by=intent.authorized_by,
         seen=seen,
         admitted=admitted,
-        retry_at=_retry_at(item.hold),
+        retry_at=intent.retry_at,
         eligible=eligible,
     )
 
@@ -199,13 +199,6 @@ def _observed(draft: Draft, work_class: str) -> tuple[Capacity | None, int]:
     seen, admitted = draft.get("capacity", name), draft.get("debit", name)
     assert isinstance(seen, Capacity), f"there is no observation {name}"
     return seen, admitted if isinstance(admitted, int) else 0
-
-
-def _retry_at(hold: Hold | None) -> int:
-    """When a retry may come back, 0 where none is waiting for its time."""
-    if hold is None or hold.owner != "retry" or not hold.trigger.startswith("time:"):
-        return 0
-    return int(hold.trigger.partition(":")[2])
 
 
 def _rival(draft: Draft, item: Item, intent: Intent, effect: object) -> Rival | None:

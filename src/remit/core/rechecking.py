@@ -9,6 +9,7 @@ holds whose time has come are found by it.
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from remit.core.effect_events import HoldsRechecked, RechecksDue
@@ -21,6 +22,8 @@ from remit.core.view import Draft, Missing
 
 BATCH: Final = 32
 """Most holds that one transaction looks at."""
+
+_PLACE: Final = re.compile(r"-?[0-9]{1,18}:[0-9]{1,18}")
 
 
 def waiting_for(draft: Draft, trigger: str) -> bool:
@@ -41,11 +44,12 @@ def place(item: Item) -> tuple[int, int]:
     return (item.hold.rank if item.hold is not None else 0, item.number)
 
 
-def _parse(after: str) -> tuple[int, int] | None:
-    head, colon, tail = after.partition(":")
-    if colon and head.lstrip("-").isdigit() and tail.isdigit():
-        return int(head), int(tail)
-    return None
+def place_of(after: str) -> tuple[int, int] | None:
+    """The place in line that a text names, as it is written in events; None where it names none."""
+    if _PLACE.fullmatch(after) is None:
+        return None
+    rank, _, number = after.partition(":")
+    return int(rank), int(number)
 
 
 def batch_of(draft: Draft, trigger: str, after: str) -> tuple[list[str], bool]:
@@ -55,7 +59,7 @@ def batch_of(draft: Draft, trigger: str, after: str) -> tuple[list[str], bool]:
     fresh = draft.view.held.get(trigger, {})
     if fresh:
         load(draft, [*ids, *fresh])
-        since = _parse(after)
+        since = place_of(after)
         found = [draft.item(name) for name in dict.fromkeys((*ids, *fresh))]
         held = [i for i in found if i is not None and i.hold is not None]
         held = [i for i in held if i.hold is not None and i.hold.trigger == trigger]

@@ -138,6 +138,7 @@ class _Key:
             str(intent.reason), intent.retries, self.ahead(started + within) if started else None,
             bool(intent.shipped), intent.follows, len(intent.faults), intent.envelope.effect_id,
             self.ahead(intent.envelope.deadline), self.ahead(intent.envelope.not_before),
+            self.ahead(intent.retry_at),
         )  # fmt: skip
 
     def _kind(self, record: str) -> str:

@@ -18,7 +18,7 @@ from remit.proofs.world import Stage, State, Taken
 OF_CODES: Final = {
     Code.EFFECT_UNRECONCILED: "refused-unreconciled",
     Code.EFFECT_NOT_INTENDED: "refused-not-intended",
-    Code.EFFECT_CONFLICT: "refused-effect-of-another",
+    Code.EFFECT_CONFLICT: "refused-other-payload",
     Code.WORK_CANCELLED: "refused-cancelled",
     Code.DEADLINE_PASSED: "refused-after-deadline",
     Code.OBSERVATION_STALE: "refused-stale-observation",

@@ -124,6 +124,7 @@ def _held(stage: Stage, state: State, name: str, fence: int) -> Iterator[Step]:
         yield Step(WORKER, c.IntendEffect(name, fence))
     yield Step(WORKER, c.ReportEffect(name, fence, "200"))
     if stage.world.has("say"):
+        yield Step(WORKER, c.IntendEffect(name, fence, payload_digest="Z"))
         yield Step(WORKER, c.NoteSent(name, fence))
         yield Step(WORKER, c.NoteUncertain(name, fence, "TIMEOUT"))
 

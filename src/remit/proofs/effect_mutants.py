@@ -199,6 +199,12 @@ EFFECT_MUTANTS: Final = (
         ),
     ),
     Mutant(
+        "back-off-forgotten-while-held-for-another-reason",
+        worlds.AGAIN,
+        "verdict-by-table",
+        ((f"{_INTENTS}:gather", "retry_at=intent.retry_at", "retry_at=0"),),
+    ),
+    Mutant(
         "attempts-of-effects-not-bounded",
         _ONCE,
         "retry-bounded",

@@ -56,8 +56,11 @@ def standing(effect: Effect | None, ledger: Ledger) -> str:
     return "UNCERTAIN" if lost else effect.state.value
 
 
-def evidence(get: Get, item: Item, items: dict[str, Item]) -> Evidence:
-    """What a verdict on this work should rest on, gathered once more."""
+def evidence(get: Get, item: Item, items: dict[str, Item], retry_at: int) -> Evidence:
+    """What a verdict on this work should rest on, gathered once more.
+
+    ``retry_at`` is the time before which no other attempt may be admitted, by the books.
+    """
     intent, ledger = get("intent", item.id), get("ledger", "ledger")
     assert isinstance(intent, Intent)
     assert isinstance(ledger, Ledger)
@@ -75,8 +78,6 @@ def evidence(get: Get, item: Item, items: dict[str, Item]) -> Evidence:
             state = "UNCERTAIN"
     name = get("current", f"capacity/{CLASS}")
     seen = get("capacity", name) if isinstance(name, str) else None
-    hold = item.hold
-    backing = hold is not None and hold.owner == "retry" and hold.trigger.startswith("time:")
     return Evidence(
         work_class=item.work_class,
         faults=len(intent.faults),
@@ -87,7 +88,7 @@ def evidence(get: Get, item: Item, items: dict[str, Item]) -> Evidence:
         destination=str(get("current", f"destination/{envelope.destination}") or ""),
         authorized_by=intent.authorized_by,
         seen=seen if isinstance(seen, Capacity) else None,
-        retry_at=int(hold.trigger[5:]) if hold is not None and backing else 0,
+        retry_at=retry_at,
         eligible=item.status == "ready",
     )
 

@@ -102,7 +102,7 @@ class EffectSteps:
         assert isinstance(item, Item)
         assert isinstance(intent, Intent)
         assert isinstance(policy, AdmissionPolicy)
-        at = oracle.evidence(get, item, items)
+        at = oracle.evidence(get, item, items, state.books.get(f"retry/{item.id}", 0))
         before = state.books.get(f"admits/{at.seen.id}", 0) if at.seen is not None else 0
         at = replace(at, admitted=before)
         if ev.verdict in ("ADMIT", "EXPIRE"):
@@ -283,6 +283,7 @@ class EffectSteps:
         began = intent.retry_started_at
         late = bool(began) and ev.recheck_at - began > policy.retry_within_ms * 1_000
         self.demand("retry-bounded", not late, "at", ev.recheck_at, "since", began)
+        state.books = {**state.books, f"retry/{rec.stream}": ev.recheck_at}
 
     def late(self, state: State, by: Decided, rec: Recorded, ev: Any, get: Get, out: Out) -> None:
         """A late report changes the item's own stream, and what it says it cost; no effect."""

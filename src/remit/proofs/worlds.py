@@ -170,7 +170,15 @@ BUDGET: Final = World(
     effects=EffectCast(works=(Wanted("E-1", "PURE"), Wanted("E-2", spend=1)), rate=2, spend=4),
     limit=15_000,
 )
+AGAIN: Final = World(
+    "again",
+    frozenset(("lease", "intend", "look", "cancel")),
+    items=1,
+    made=1,
+    effects=EffectCast(fence=True, states=("UNOBSERVABLE", "NOT_REQUESTED")),
+    limit=10_000,
+)
 
 DELIVERIES: Final = (QUEUE, DELIVERY, WAITS, FAMILY, IMPORT, MANY, WHOLE)
-EFFECTS: Final = (ADMIT, SAME, EFFECT, FENCED, UNBOUND, KEYED, RESTORED, FINAL, BUDGET)
+EFFECTS: Final = (ADMIT, SAME, EFFECT, FENCED, UNBOUND, KEYED, RESTORED, FINAL, BUDGET, AGAIN)
 WORLDS: Final = {w.name: w for w in (*DELIVERIES, *EFFECTS)}

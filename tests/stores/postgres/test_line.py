@@ -159,7 +159,7 @@ def test_plans_made_while_a_ledger_is_small_do_when_it_is_not(store: PostgresSto
             tx.write([Change(("item", "W-1"), found, item(1, version=version + 1))])
     session = session_of(store)
     assert {"remit_load", "remit_update_item"} <= prepared(session)
-    nulls = ", ".join(["NULL"] * 16)
+    nulls = ", ".join(["NULL"] * 20)
     for call in ("remit_load(NULL, NULL, 'x', 'x', 'x', 'x', 'x')", f"remit_update_item({nulls})"):
         rows = session.execute(f"EXPLAIN EXECUTE {call}".encode()).fetchall()
         plan = "\n".join(row[0] for row in rows)

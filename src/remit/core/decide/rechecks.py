@@ -12,7 +12,7 @@ from typing import Any, Final
 from remit.core import commands as c
 from remit.core.decide.asking import bad
 from remit.core.facts import DueRecheck
-from remit.core.rechecking import BATCH, batch_of, recheck, tell, through
+from remit.core.rechecking import BATCH, batch_of, place_of, recheck, tell, through
 from remit.core.refusals import Refused
 from remit.core.view import Draft
 
@@ -20,6 +20,8 @@ from remit.core.view import Draft
 def _holds(draft: Draft, cmd: c.RecheckHolds) -> Refused | None:
     if not cmd.limit >= 0:
         return bad("limit", cmd.limit, "0 or more")
+    if cmd.after and place_of(cmd.after) is None:
+        return bad("after", cmd.after, "a place in line as RANK:NUMBER, or nothing")
     if not cmd.trigger:
         return _by_time(draft, cmd.limit)
     due = next((d for d in draft.ledger.rechecks if d.trigger == cmd.trigger), None)

@@ -227,11 +227,13 @@ def _retry(get: Get, rec: Recorded, ev: v.RetryDecided, out: Out) -> None:
     )
     if ev.decision == "SUPPRESS":
         out["intent", rec.stream] = changed(intent, shipped=ev.observation)
-    elif ev.decision == "RETRY" and ev.prior_attempt:
+    elif ev.decision == "RETRY":
+        tried = bool(ev.prior_attempt)
         out["intent", rec.stream] = changed(
             intent,
-            retries=intent.retries + 1,
-            retry_started_at=intent.retry_started_at or rec.at,
+            retries=intent.retries + tried,
+            retry_started_at=intent.retry_started_at or (rec.at if tried else 0),
+            retry_at=ev.recheck_at,
         )
 
 
