@@ -235,6 +235,35 @@ def test_holds_by_time(store: Store) -> None:
         assert tx.next_wake() == 60
 
 
+def test_ready_items_wake_up_at_the_end_of_their_lifetime(store: Store) -> None:
+    """Among held ones, in the order of time; leased they keep it and do not wake up."""
+    first = item(1, Status.READY, lapses_at=40)
+    put(
+        store,
+        [
+            first,
+            held(2, "capacity:A", at=50),
+            item(3, Status.LEASED, lapses_at=30),
+            item(4, Status.READY),
+            item(5, Status.DRAFT, lapses_at=10),
+            item(6, Status.CLOSED, outcome=Outcome.FAILED, lapses_at=10),
+        ],
+    )
+    with store.read() as tx:
+        assert tx.waking(60, 9) == ["W-1", "W-2"]
+        assert tx.waking(39, 9) == []
+        assert tx.next_wake() == 40
+    leased = item(1, Status.LEASED, version=2, lapses_at=40)
+    back = item(1, Status.READY, version=3, lapses_at=40)
+    gone = item(1, Status.TRIAGED, version=4, lapses_at=40)
+    key = ("item", "W-1")
+    for old, new, waking in ((first, leased, []), (leased, back, ["W-1"]), (back, gone, [])):
+        with store.write() as tx:
+            tx.write([Change(key, old, new)])
+        with store.read() as tx:
+            assert tx.waking(45, 9) == waking, new.status
+
+
 def test_items_that_follow_another(store: Store) -> None:
     coalesced: dict[str, Any] = {"outcome": Outcome.COALESCED, "successor": "W-1"}
     put(

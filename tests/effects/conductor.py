@@ -120,7 +120,7 @@ class Conductor:
         chance = self.chance
         if self.losing and role == "worker" and chance.random() < 0.6:
             return Fate("stop", "send:fenced")
-        missed = role == "controller" and not all(self.struck[p] for p in POINTS[role])
+        missed = not all(self.struck[point] for point in POINTS[role])
         if self.did["killed"] >= self.plan.kills and not (missed and self.plan.kills):
             return Fate()
         if chance.random() < (0.25 if role == "worker" else 0.1):
@@ -351,11 +351,16 @@ class Conductor:
                 self.losing = act == self.back_up
                 ready_at = time.monotonic() + (BETWEEN_S if self.losing else 0)
                 (self.folder / "progress").unlink(missing_ok=True)
-            elif not steps and not self.calm and done >= 0.9:
+            elif not steps and not self.calm and done >= (0.9 if self._struck_enough() else 0.97):
                 self.rest()
             time.sleep(0.01)
         (self.folder / "over").touch()
         self.end()
+
+    def _struck_enough(self) -> bool:
+        """Whether somebody was killed at each point, where enough are to be killed for that."""
+        points = [point for role in POINTS.values() for point in role]
+        return self.plan.kills < len(points) or all(self.struck[point] for point in points)
 
     def rest(self) -> None:
         """From here on nothing befalls anybody."""

@@ -10,7 +10,7 @@ import json
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 from tests.effects import plan as p
@@ -22,10 +22,13 @@ from remit.core.effect_facts import EffectState
 from remit.core.events import Recorded
 from remit.core.evolve import evolve
 from remit.core.facts import Fact, Key
+from remit.core.item_events import LeaseGranted
 from remit.ports.destination import digest_of
 from remit.proofs import history
 from remit.service.integrity import verify
 from remit.wiring import open_ledger
+
+KNOWN: Final = frozenset(point for points in POINTS.values() for point in points)
 
 
 @dataclass
@@ -37,11 +40,15 @@ class Gathered:
     counts: Counter[str]
     struck: Counter[str]
     missed: list[str]
-    """Points that somebody came to and nobody was killed at."""
+    """Points at which nobody was killed, whether somebody came to them or not."""
 
     def kinds(self) -> set[str]:
         """The kinds of what is wrong."""
         return {one.kind for one in self.wrong}
+
+    def unseen(self, names: tuple[str, ...]) -> list[str]:
+        """Those of these that the run never had: what it says of them would be empty."""
+        return [name for name in names if not self.counts[name]]
 
     def told(self) -> str:
         """The counts, one line a subject."""
@@ -93,7 +100,7 @@ def gathered(plan: p.Plan) -> Gathered:
         some, counts = arrived(folder, mode)
         requests += some
         asked += counts
-    sent, struck, met, lives = _lives(folder)
+    sent, struck, lives = _lives(folder)
     numbers = range(plan.effects)
     effects = [p.effect_of(plan, number) for number in numbers]
     run = Run(
@@ -110,7 +117,7 @@ def gathered(plan: p.Plan) -> Gathered:
     run.counts["second sends while the first was uncertain"] = kinds[SECOND_SEND]
     run.counts["second objects"] = kinds[SECOND_OBJECT]
     _count(run, asked, Counter(conducted["did"]), lives)
-    return Gathered(wrong, problems, run.counts, struck, sorted(met - struck.keys()))
+    return Gathered(wrong, problems, run.counts, struck, sorted(KNOWN - struck.keys()))
 
 
 def _read(url: str, *, whole: bool) -> tuple[list[Recorded], dict[Key, Fact], list[str]]:
@@ -126,13 +133,11 @@ def _read(url: str, *, whole: bool) -> tuple[list[Recorded], dict[Key, Fact], li
     return events, rows, found
 
 
-def _lives(folder: Path) -> tuple[list[Sent], Counter[str], set[str], Counter[str]]:
+def _lives(folder: Path) -> tuple[list[Sent], Counter[str], Counter[str]]:
     """What all processes wrote down: sends, where they were struck, and what they were refused."""
     sent: list[Sent] = []
     struck: Counter[str] = Counter()
     lives: Counter[str] = Counter()
-    met: set[str] = set()
-    known = {point for points in POINTS.values() for point in points}
     for path in folder.glob("*.log"):
         for line in lines(path):
             match line["what"]:
@@ -146,11 +151,10 @@ def _lives(folder: Path) -> tuple[list[Sent], Counter[str], set[str], Counter[st
                 case "struck":
                     lives["stops"] += 1
                 case "met":
-                    assert line["point"] in known, f"{line['point']} is in no list of points"
-                    met.add(line["point"])
+                    assert line["point"] in KNOWN, f"{line['point']} is in no list of points"
                 case "refused":
                     lives[f"{line['operation']} refused: {line['code']}"] += 1
-    return sent, struck, met, lives
+    return sent, struck, lives
 
 
 def _count(run: Run, asked: Counter[str], did: Counter[str], lives: Counter[str]) -> None:
@@ -168,6 +172,18 @@ def _count(run: Run, asked: Counter[str], did: Counter[str], lives: Counter[str]
         counts[f"requests {outcome}"] = sum(
             o == outcome for a in run.arrived for o, _, _ in a.outcomes
         )
+    ends = {
+        lease.fence: lease.expires_at
+        for history in run.histories
+        for lease in (r.event.lease for r in history if isinstance(r.event, LeaseGranted))
+    }
+    counts["requests worked on after the end of their lease"] = sum(
+        at > ends[a.fence]
+        for a in run.arrived
+        if a.send not in repeats and a.fence in ends
+        for outcome, twin, at in a.outcomes
+        if not twin and outcome in ("made", "replayed", "stale fence")
+    )
     final = run.histories[-1]
     states = Counter(r.event.state for r in final if isinstance(r.event, EffectObserved))
     counts["found absent"] = states[EffectState.ABSENT]

@@ -72,6 +72,7 @@ def test_rows_of_the_first_schema_are_brought_up_to_date(tmp_path: Path) -> None
     held = item(1, Status.HELD, title='a "hold":{ of é')
     now = encode_fact(held)
     then = now.replace(b'"at":0,"identity":"",', b"").replace(b'"rank":0,"reason"', b'"reason"')
+    then = then.replace(b'"lapses_at":0,', b"")
     assert then != now
     connection.execute(
         "INSERT INTO item_rows (ledger_id, id, number, status, lane, rank, gate, hold_reason, unmet,"
@@ -83,11 +84,49 @@ def test_rows_of_the_first_schema_are_brought_up_to_date(tmp_path: Path) -> None
         "INSERT INTO fact_rows VALUES ('l', 'ledger', 'ledger', 1, ?)",
         (ledger.replace(b'"rechecks":[],', b""),),
     )
-    connection.execute(connect.MIGRATIONS[1].read_text("utf-8"))
+    for step in connect.MIGRATIONS[1:]:
+        connection.execute(step.read_text("utf-8"))
     assert list(connection.execute("SELECT state, hold_trigger, hold_rank FROM item_rows")) == [
         (now, "time", 0)
     ]
     assert list(connection.execute("SELECT body FROM fact_rows")) == [(ledger,)]
+
+
+@pytest.mark.parametrize("status", [Status.READY, Status.LEASED, Status.APPROVED])
+def test_lifetimes_are_read_from_the_messages_that_were_stored(status: Status) -> None:
+    """What a migration makes of rows is what today's fold makes of their events."""
+    from tests.core.effects import envelope
+
+    from remit.core.change import changed
+    from remit.core.effect_facts import Intent
+    from remit.stores.fact_codec import encode_fact
+    from remit.stores.tables import item_columns, wake_of
+
+    connection = apsw.Connection(":memory:")
+    for step in connect.MIGRATIONS[:3]:
+        connection.execute(step.read_text("utf-8"))
+    said = envelope(1, deadline=9_000_000, minimum_completion_margin_ms=2_000)
+    kept = Intent(
+        "W-1", "RECEIPT-1", "d", "", said, 1, 0, False, "", "", "", "", "", 0, "", 0, 0, ""
+    )
+    connection.execute(
+        "INSERT INTO fact_rows VALUES ('l', 'intent', 'W-1', 0, ?)", (encode_fact(kept),)
+    )
+    first, second = item(1, status, title='of a ,"lease":null'), item(2, status)
+    first = changed(first, lapses_at=7_000_000)
+    for now in (first, second):
+        then = encode_fact(now).replace(f'"lapses_at":{now.lapses_at},'.encode(), b"")
+        columns = [*item_columns(now)]
+        columns[-1], columns[7] = then, None
+        connection.execute(
+            "INSERT INTO item_rows (ledger_id, id, number, status, lane, rank, gate, hold_reason,"
+            " hold_trigger, hold_at, hold_rank, follows, lease_fence, lease_expires_at, lease_actor,"
+            " text_digest, unmet, version, state) VALUES ('l', ?" + ", ?" * 17 + ")",
+            (now.id, *columns),
+        )
+    connection.execute(connect.MIGRATIONS[3].read_text("utf-8"))
+    found = list(connection.execute("SELECT state, hold_at FROM item_rows ORDER BY number"))
+    assert found == [(encode_fact(now), wake_of(now)) for now in (first, second)]
 
 
 def test_views_have_plain_names_and_readable_columns(

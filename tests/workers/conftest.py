@@ -8,12 +8,25 @@ from typing import Any
 
 import pytest
 from tests.destinations.processes import Service
+from tests.stores.postgres.server import Server
 from tests.workers.ground import Ground, Worker
 
 
 @pytest.fixture
 def ground(tmp_path: Path) -> Iterator[Ground]:
     made = Ground(tmp_path)
+    yield made
+    made.close()
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def either(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Ground]:
+    """The same ground on each store that processes can share."""
+    url = ""
+    if request.param == "postgres":
+        server: Server = request.getfixturevalue("postgres")
+        url = server.url(request.getfixturevalue("wiped"))
+    made = Ground(tmp_path, url)
     yield made
     made.close()
 

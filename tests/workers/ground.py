@@ -1,4 +1,4 @@
-"""A ledger in a file, with a policy and destinations, and worker processes on it.
+"""A ledger in a file or on a server, with a policy and destinations, and worker processes on it.
 
 Everything is real: the ledger, the destinations, the processes. ``Ground`` hands intents in and says
 what became of them; ``Worker`` is ``remit worker`` as a process of its own, whose events are read from
@@ -21,6 +21,7 @@ from typing import Any
 from remit.core import commands as c
 from remit.core.canonical import digest_of
 from remit.core.change import changed
+from remit.core.decide.ledger import RECONCILER
 from remit.core.effect_facts import (
     AdmissionPolicy,
     Comparison,
@@ -33,6 +34,7 @@ from remit.core.facts import Item, Lease
 from remit.core.ids import effect_key
 from remit.ports.destination import digest_of as digest_of_bytes
 from remit.service.engine import Done
+from remit.service.operations import Caller, Operations
 from remit.service.submitting import intent_of, submit
 from remit.wiring import Ledger, create_ledger, enforced, open_ledger, url_of
 
@@ -59,15 +61,17 @@ def payload_of(effect: str) -> bytes:
 class Ground:
     """One ledger in a folder, with workers ``bot-1`` and ``bot-2`` enrolled."""
 
-    def __init__(self, folder: Path, **policy: Any) -> None:
+    def __init__(self, folder: Path, url: str = "", **policy: Any) -> None:
         self.folder = folder
-        self.url = url_of(folder / "ledger.db")
+        self.url = url or url_of(folder / "ledger.db")
+        self.worker_url = self.url
         self.ledger: Ledger = create_ledger(self.url, HUMAN)
         self.ann = self.ledger.acting(HUMAN)
         for name in ("bot-1", "bot-2"):
             self.ok(self.ann.enrol(c.EnrolActor(name, "service")))
         self.ok(self.ann.register_validation(c.RegisterValidation(RULES)))
         self.ok(self.ann.register_policy(c.RegisterPolicy(changed(POLICY, **policy, seq=0))))
+        self.document: dict[str, Any] = {}
         self.made = 0
 
     def close(self) -> None:
@@ -90,12 +94,11 @@ class Ground:
         """Register a folder as a destination, and return it."""
         root = self.folder / name
         root.mkdir(exist_ok=True)
-        self.register(
-            {
-                "name": name, "kind": "filesystem", "record": f"{name} folder",
-                "settings": {"root": str(root), "path": "{effect_id}.txt"},
-            }
-        )  # fmt: skip
+        self.document = {
+            "name": name, "kind": "filesystem", "record": f"{name} folder",
+            "settings": {"root": str(root), "path": "{effect_id}.txt"},
+        }  # fmt: skip
+        self.register(self.document)
         return root
 
     def envelope(self, **parts: Any) -> Envelope:
@@ -120,9 +123,13 @@ class Ground:
 
     def submit(self, document: str = "", **parts: Any) -> str:
         """Hand an intent in, which has to be admitted; returns its item."""
-        (told,) = submit(self.ann, [intent_of(self.envelope(**parts), document)])
+        (told,) = self.told(document, **parts)
         assert getattr(told, "verdict", "") == "ADMIT", told
-        return told.item  # type: ignore[union-attr]  # it was not refused
+        return str(told.item)
+
+    def told(self, document: str = "", **parts: Any) -> list[Any]:
+        """Hand an intent in, whatever becomes of it."""
+        return list(submit(self.ann, [intent_of(self.envelope(**parts), document)]))
 
     def pure(self, **parts: Any) -> str:
         """PURE work."""
@@ -152,6 +159,28 @@ class Ground:
             r for r in found if kind in ("", type(r.event).__name__) and stream in ("", r.stream)
         ]
 
+    def policy(self, **changes: Any) -> str:
+        """Put another policy in force, before anything is handed in; returns its label."""
+        label = "POLICY-2"
+        policy = changed(POLICY, label=label, digest="b" * 64, **changes, seq=0)
+        self.ok(self.ann.register_policy(c.RegisterPolicy(policy)))
+        return label
+
+    def observed(self, command: c.Command) -> Any:
+        """What the built-in reconciler is answered."""
+        seen = Operations(self.ledger.store, Caller(RECONCILER), self.ledger.engine)
+        return seen.observed([command], [""])[0]
+
+    def now(self) -> int:
+        """The ledger's time."""
+        with self.ledger.reading() as tx:
+            return tx.now()
+
+    def count(self) -> int:
+        """The newest seq."""
+        with self.ledger.reading() as tx:
+            return tx.head().seq
+
     def leases(self) -> list[Lease]:
         """Every lease that the ledger has as given."""
         with self.ledger.reading() as tx:
@@ -180,7 +209,7 @@ class Worker:
         path = os.pathsep.join((str(ROOT / "src"), str(ROOT)))
         kept = {key: os.environ[key] for key in ("PATH", "HOME") if key in os.environ}
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "remit", "worker", name, "--ledger", ground.url, "--as", actor,
+            [sys.executable, "-m", "remit", "worker", name, "--ledger", ground.worker_url, "--as", actor,
              "--json", *options],
             cwd=ground.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
             env={**kept, "PYTHONPATH": path, "LC_ALL": "C.UTF-8", **env},

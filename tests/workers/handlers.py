@@ -16,6 +16,7 @@ from typing import Any
 from tests.workers.ground import payload_of
 
 import remit
+from remit.core.effect_facts import Envelope
 from remit.ports.destination import Request, Response
 from remit.wiring import destination
 from remit.workers import Job
@@ -34,7 +35,7 @@ def point(name: str) -> None:
 
 
 class Slow:
-    """A destination before whose very call the process may be stopped."""
+    """A destination before and after whose very call the process may be stopped."""
 
     def __init__(self, document: dict[str, Any]) -> None:
         self.there = destination(document)
@@ -43,10 +44,12 @@ class Slow:
 
     def send(self, request: Request) -> Response:
         point("sending")
-        return self.there.send(request)
+        response = self.there.send(request)
+        point("answered")
+        return response
 
 
-if POINT == "sending":
+if POINT in ("sending", "answered"):
     app.destination("exports", Slow(json.loads(os.environ["DOCUMENT"])))
 
 if POINT == "intended":
@@ -64,6 +67,14 @@ def export(job: Job) -> None:
     """Send the payload."""
     point("begun")
     job.send(payload_of(job.effect_id))
+
+
+if os.environ.get("REPEATS"):
+
+    @app.payload("export")
+    def payload(envelope: Envelope, _document: bytes | None) -> bytes:
+        """What ``export`` sends, made again; another one where a test asks for that."""
+        return payload_of(os.environ.get("OTHER") or envelope.effect_id)
 
 
 @app.handler("count")

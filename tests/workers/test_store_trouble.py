@@ -92,6 +92,34 @@ def test_a_lease_whose_grant_was_never_answered_is_found_and_handed_back(
     assert len(ground.events("LeaseGranted")) == 1
 
 
+@pytest.mark.parametrize("seconds", [0.3, 60.0])
+def test_a_worker_that_looks_for_work_waits_for_its_store_and_not_for_ever(
+    ground: Ground, monkeypatch: pytest.MonkeyPatch, seconds: float
+) -> None:
+    from remit.workers.choosing import Chooser
+
+    app = App()
+    app.handler("count")(lambda _job: "1")
+    item = ground.pure()
+    looked, back_at = Chooser.look, time.monotonic() + 1
+
+    def away(*given: Any) -> Any:
+        if time.monotonic() < back_at:
+            raise StoreUnavailable("nobody answers", "wait")
+        return looked(*given)
+
+    monkeypatch.setattr("remit.workers.worker.AWAY_S", seconds)
+    monkeypatch.setattr(Chooser, "look", away)
+    if seconds < 1:
+        with pytest.raises(StoreUnavailable):
+            run(ground, app)
+        assert ground.status(item) == "ready"
+    else:
+        _, events = run(ground, app)
+        assert [e["event"] for e in events if e["event"] == "store-away"] == ["store-away"]
+        assert ground.status(item) == "held"
+
+
 def test_a_stop_that_cannot_hand_back_names_the_lease(
     ground: Ground, monkeypatch: pytest.MonkeyPatch
 ) -> None:

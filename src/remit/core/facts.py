@@ -249,7 +249,7 @@ class RowOutcome:
 @quick
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A work item: the fold of its own stream."""
+    """A work item: the fold of its own stream. ``lapses_at``: see ``lifetimes``."""
 
     id: str
     version: int
@@ -284,6 +284,7 @@ class Item:
     source: Source | None
     created_at: int
     changed_at: int
+    lapses_at: int = 0
 
     @property
     def terminal(self) -> bool:

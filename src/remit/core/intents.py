@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+from remit.core.change import changed
 from remit.core.checks import Check, Result
 from remit.core.claims import claim
 from remit.core.deadlock import BEGIN, Wait, cycle_of, lineage
@@ -232,8 +233,16 @@ def look(draft: Draft, item: Item, *, eligible: bool = False) -> Finding:
     """What admission says of effect work, as things stand; writes nothing."""
     intent = intent_of(draft, item)
     policy = in_force(draft, item)
+    if _lapsed(draft, item) and "deadline" not in policy.rows:
+        # At the lease a deadline counts whatever the policy asks for at admission (CONTRACT 6).
+        policy = changed(policy, rows=(*policy.rows, "deadline"))
     at = gather(draft, item, intent, eligible=eligible or item.status is Status.READY)
     return assess(intent.envelope, policy, at, draft.now)
+
+
+def _lapsed(draft: Draft, item: Item) -> bool:
+    """Whether ready work has come to the end of its lifetime: it waits for nothing any more."""
+    return item.status is Status.READY and 0 < item.lapses_at < draft.now
 
 
 def decide_intent(draft: Draft, item: Item) -> bool:
@@ -257,7 +266,7 @@ def decide_intent(draft: Draft, item: Item) -> bool:
 
 
 def _hold(draft: Draft, item: Item, found: Finding) -> bool:
-    back = item.unmet > 0 or found.reason == "PRIOR_EFFECT_UNRECONCILED"
+    back = item.unmet > 0 or found.reason == "PRIOR_EFFECT_UNRECONCILED" or _lapsed(draft, item)
     if item.status is Status.READY and not back:
         return False
     if item.status is not Status.HELD:

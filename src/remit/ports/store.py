@@ -194,11 +194,14 @@ class ReadTx(Protocol):
         ...
 
     def waking(self, now: int, limit: int) -> list[str]:
-        """Held items whose time trigger has come, the longest overdue first, then by number."""
+        """Held items whose time trigger has come, and ready ones whose lifetime has ended.
+
+        The longest overdue first, then by number.
+        """
         ...
 
     def next_wake(self) -> int | None:
-        """When the first of all time triggers comes, None where nothing is held for a time."""
+        """When the first of these times comes, None where nothing waits for one."""
         ...
 
     def followers(self, survivor: str, limit: int) -> list[str]:

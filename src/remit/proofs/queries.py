@@ -16,6 +16,7 @@ from remit.core.events import Recorded
 from remit.core.facts import LEDGER, DependencyKind, Fact, Item, Key, Lane
 from remit.core.followers import FOLLOWERS
 from remit.core.lanes import in_turn
+from remit.core.lifetimes import wakes_at
 from remit.core.rechecking import BATCH
 from remit.core.status import Outcome, Status
 from remit.core.view import UNCOUNTED
@@ -164,13 +165,13 @@ class ModelTx:
         return [n for *at, n in sorted(found) if after is None or tuple(at) > after][:limit]
 
     def waking(self, now: int, limit: int) -> list[str]:
-        """Held items whose time has come."""
-        found = [(i.hold.at, i.number, i.id) for i in self._items() if i.hold is not None]
+        """Held and ready items whose time has come."""
+        found = [(wakes_at(i), i.number, i.id) for i in self._items()]
         return [name for at, _, name in sorted(found) if 0 < at <= now][:limit]
 
     def next_wake(self) -> int | None:
         """When the first time trigger comes."""
-        times = [i.hold.at for i in self._items() if i.hold is not None and i.hold.at]
+        times = [at for i in self._items() if (at := wakes_at(i))]
         return min(times, default=None)
 
     def followers(self, survivor: str, limit: int) -> list[str]:

@@ -17,7 +17,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from remit.core.events import Recorded
+from remit.core.facts import Item
 from remit.core.item_events import LeaseGranted, LeaseRenewed
+from remit.core.lifetimes import wakes_at
 from remit.core.view import View
 
 MOST: Final = 4_000
@@ -71,6 +73,7 @@ NOTHING: Final = Kept(0, None, 0)
 
 def keep(view: View, events: Sequence[Recorded], quiet_until: int) -> Kept:
     """What to keep of a view after its transaction has committed these events."""
+    facts = view.facts
     if len(view.facts) > MOST:
         shared = {key: fact for key, fact in view.facts.items() if key[0] in SHARED}
         if len(shared) > MOST:
@@ -84,6 +87,8 @@ def keep(view: View, events: Sequence[Recorded], quiet_until: int) -> Kept:
         event = recorded.event
         if isinstance(event, LEASED):
             quiet_until = min(quiet_until, event.lease.expires_at)
-        elif (wake := getattr(event, "recheck_at", 0)) > 0:
-            quiet_until = min(quiet_until, wake)
+        else:
+            item = facts.get(("item", recorded.stream))
+            if isinstance(item, Item) and (wake := wakes_at(item)):
+                quiet_until = min(quiet_until, wake)
     return Kept(view.seq, view, quiet_until)

@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import Any, Final
 
-from remit.core.facts import DependencyKind, Fact, Hold, Item, Key, Lane, Triage
-from remit.core.status import Outcome
+from remit.core.facts import DependencyKind, Fact, Item, Key, Lane, Triage
+from remit.core.lifetimes import wakes_at
+from remit.core.status import Outcome, Status
 from remit.ports import Difference
 from remit.stores.fact_codec import encode_fact
 
@@ -42,11 +43,19 @@ Fetch = Callable[[str], Iterable[tuple[Any, ...]]]
 """From a table's name to its stored rows in the order of their keys, without the ledger's id."""
 
 
-def hold_columns(hold: Hold | None) -> tuple[str | None, str | None, int | None, int | None]:
-    """Why an item is held, what it waits for, its time trigger, and its place in line."""
+def hold_columns(item: Item) -> tuple[str | None, str | None, int | None, int | None]:
+    """Why an item is held, what it waits for, when it wakes up, and its place in line."""
+    hold = item.hold
     if hold is None:
-        return (None, None, None, None)
-    return (hold.reason, hold.trigger, hold.at or None, hold.rank)
+        return (None, None, wake_of(item), None)
+    return (hold.reason, hold.trigger, wake_of(item), hold.rank)
+
+
+def wake_of(item: Item) -> int | None:
+    """When time wakes an item. Leased work keeps it, so that a lease writes no index for it."""
+    if item.status is Status.LEASED:
+        return item.lapses_at or None
+    return wakes_at(item) or None
 
 
 def follows_of(item: Item) -> str | None:
@@ -59,7 +68,7 @@ def item_columns(item: Item) -> tuple[Any, ...]:
     lease = item.lease
     return (
         item.number, str(item.status), item.lane, item.rank, item.gate,
-        *hold_columns(item.hold), follows_of(item),
+        *hold_columns(item), follows_of(item),
         None if lease is None else lease.fence,
         None if lease is None else lease.expires_at,
         None if lease is None else lease.actor,
@@ -121,7 +130,7 @@ def placed(item: Item) -> tuple[Any, ...]:
     lease = item.lease
     return (
         item.status, item.work_class, item.tenant, item.rank, item.gate,
-        item.hold, follows_of(item),
+        item.hold, wake_of(item), follows_of(item),
         None if lease is None else (lease.fence, lease.expires_at, lease.actor),
     )  # fmt: skip
 
@@ -130,6 +139,7 @@ def keeps_place(old: Item, new: Item) -> bool:
     """Whether two states of an item differ in no column but those of ``lease_columns``."""
     return (
         old.hold is new.hold
+        and wake_of(old) == wake_of(new)
         and old.rank == new.rank
         and old.gate == new.gate
         and old.outcome is new.outcome

@@ -52,11 +52,26 @@ class Handler:
         return fnmatchcase(envelope.operation_id, self.operation)
 
 
+Make = Callable[[Envelope, bytes | None], bytes]
+"""Makes a payload of an envelope and of the message as it was submitted, None where it was not kept."""
+
+P = TypeVar("P", bound=Make)
+
+
+@dataclass(frozen=True, slots=True)
+class Payload:
+    """What makes the payload of an operation again."""
+
+    make: Make
+    operation: str
+
+
 class App:
-    """Handlers and destinations of a worker."""
+    """Handlers and destinations of a worker, and what makes payloads again."""
 
     def __init__(self) -> None:
         self.handlers: list[Handler] = []
+        self.payloads: list[Payload] = []
         self.destinations: dict[str, Destination | Mapping[str, Any]] = {}
 
     def handler(
@@ -81,6 +96,35 @@ class App:
             return function
 
         return take
+
+    def payload(self, operation: str = "*") -> Callable[[P], P]:
+        """Let a function make the payload of an operation, the same bytes each time it is asked.
+
+        With it, where a destination enforces an idempotency key and has no look-up, a worker that
+        reconciles repeats the identical request instead, while the key is kept. What it makes is
+        compared with the digest that was intended, and sent only if it is the same.
+        Raises ``BAD_INPUT`` for a second one of the same operation.
+        """
+
+        def take(make: P) -> P:
+            if not operation or any(known.operation == operation for known in self.payloads):
+                raise RemitError(
+                    f"cannot take a payload of the operation {operation!r}: "
+                    + ("another makes it already" if operation else "it names none"),
+                    "give each operation one",
+                    {"operation": operation},
+                    code=Code.BAD_INPUT,
+                )
+            self.payloads.append(Payload(make, operation))
+            return make
+
+        return take
+
+    def payload_of(self, operation: str) -> Payload | None:
+        """What makes the payload of an operation, None where nothing does."""
+        fit = [one for one in self.payloads if fnmatchcase(operation, one.operation)]
+        exact = [one for one in fit if not _WILD & set(one.operation)]
+        return next(iter(exact or fit), None)
 
     def destination(self, name: str, there: Destination | Mapping[str, Any]) -> None:
         """Say how a destination is reached: an adapter of one's own, or a document.

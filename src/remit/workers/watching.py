@@ -18,7 +18,7 @@ from remit.core.refusals import Refused
 from remit.ports import OutcomeUnknown, StoreUnavailable
 from remit.ports.destination import Destination
 from remit.service.operations import Operations
-from remit.service.reconciling import Reconciler
+from remit.service.reconciling import Reconciler, Repeat
 from remit.wiring.reaching import lookup
 from remit.workers.endings import said
 from remit.workers.settings import Tell
@@ -40,12 +40,14 @@ class Watcher:
         reached: Mapping[str, Destination],
         timeout_ms: int,
         tell: Tell,
+        repeats: Mapping[str, Repeat] | None = None,
     ) -> None:
         self._reconciler = Reconciler(
             operations.store,
             {name: lookup(adapter, timeout_ms) for name, adapter in reached.items()},
             lambda: random.getrandbits(32),
             operations=operations,
+            repeats=repeats,
             given_only=True,
         )
         self._tell = tell

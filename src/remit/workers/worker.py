@@ -17,12 +17,12 @@ import queue
 import random
 import threading
 from collections import deque
-from collections.abc import Sequence
-from typing import Any, Final
+from collections.abc import Callable, Sequence
+from typing import Any, Final, TypeVar
 
 from remit.core.commands import Command, GrantLease, Recheck
 from remit.core.refusals import Code, Refused
-from remit.ports import RemitError, Store
+from remit.ports import OutcomeUnknown, RemitError, Store, StoreUnavailable
 from remit.ports.destination import Destination
 from remit.service.engine import Answer
 from remit.service.operations import Operations, lease_of
@@ -32,17 +32,23 @@ from remit.workers.carrying import carry, give_back
 from remit.workers.choosing import Candidate, Chooser
 from remit.workers.clock import boot_s
 from remit.workers.desk import Desk
-from remit.workers.endings import Ended, Ending
+from remit.workers.endings import Ended, Ending, said
 from remit.workers.job import Job
 from remit.workers.keeping import Keeper
 from remit.workers.leaving import Report, left_behind, release_all
 from remit.workers.loop import AsyncJob, Loop
+from remit.workers.repeating import repeats
 from remit.workers.settings import Settings, Tell
 from remit.workers.tenure import Tenure
 from remit.workers.watching import Watcher
 
+T = TypeVar("T")
+
 UNKNOWN_S: Final = 30.0
 """How long a lease is asked for again while nobody knows whether it was given."""
+
+AWAY_S: Final = 60.0
+"""How long a store may be away at a stretch before a worker that looks for work gives up."""
 
 LIMITS: Final = frozenset(
     (Code.CONCURRENCY_LIMIT, Code.RATE_LIMIT, Code.BUDGET_EXHAUSTED, Code.SPEND_UNESTIMATED)
@@ -85,6 +91,7 @@ class Worker:
         self._started = 0
         self._stops = 0
         self._switched_off = False
+        self._away_since = 0.0
         self._loop: Loop | None = None
         self._slots: list[threading.Thread] = []
 
@@ -128,7 +135,8 @@ class Worker:
         if not self.settings.reconcile:
             return None
         most = max((h.timeout_ms for h in self._app.handlers), default=30_000)
-        return Watcher(self._desk.operations, self._reached, most, self._told)
+        again = repeats(self._app, self._reached, self._store, most, self._told)
+        return Watcher(self._desk.operations, self._reached, most, self._told, again)
 
     def _needs_loop(self) -> bool:
         return any(handler.is_async for handler in self._app.handlers)
@@ -141,13 +149,32 @@ class Worker:
             if given or again:
                 pause = self.settings.shortest_s
                 continue
-            if not self._running and self._idle():
+            seen = not self._away_since  # what could not be looked at is not known to be empty
+            if seen and not self._running and self._looking(self._idle, False):
                 return
             wait = pause * random.uniform(0.5, 1.0)  # noqa: S311  # jitter is no secret
             if self._sleep(wait):
                 pause = self.settings.shortest_s
             else:
                 pause = min(2 * pause, self.settings.longest_s)
+
+    def _looking(self, look: Callable[[], T], away: T) -> T:
+        """What a look at the ledger shows; ``away`` while the store cannot be asked, told once.
+
+        A server that is started again loses no worker: nothing is taken meanwhile. Raises what the
+        store raised once it was away for ``AWAY_S``.
+        """
+        try:
+            found = look()
+        except (StoreUnavailable, OutcomeUnknown) as error:
+            if not self._away_since:
+                self._away_since = boot_s()
+                self._told("store-away", {"text": said(error)})
+            elif boot_s() - self._away_since > AWAY_S:
+                raise
+            return away
+        self._away_since = 0.0
+        return found
 
     def _sleep(self, seconds: float) -> bool:
         """Wait until something happens; says whether it did."""
@@ -183,7 +210,8 @@ class Worker:
         """Lease up to so many; how many were given, and whether to look again at once."""
         with self._lock:
             busy = [job.item.id for job in self._running.values()]
-        found = self._chooser.look(2 * many, busy)
+        nothing: list[Candidate] = []
+        found = self._looking(lambda: self._chooser.look(2 * many, busy), nothing)
         wanted, spare = found[:many], found[many:]
         with self._lock:
             self._spare = deque(spare)

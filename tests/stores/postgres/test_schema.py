@@ -9,14 +9,19 @@ from pathlib import Path
 import psycopg
 import pytest
 from tests.contract.builders import blob, item, put, triage
+from tests.core.effects import envelope
 from tests.stores.postgres.server import Server
 
+from remit.core.change import changed
+from remit.core.effect_facts import Intent
 from remit.core.refusals import Code
 from remit.core.status import Status
 from remit.ports import RemitError
+from remit.stores.fact_codec import encode_fact
 from remit.stores.postgres import opening, schema
 from remit.stores.postgres.queries import BOOTSTRAP, HERE, QUERIES
 from remit.stores.postgres.store import PostgresStore
+from remit.stores.tables import item_columns, wake_of
 
 CATALOGS = """
 SELECT 'column', c.relname, a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull::text,
@@ -142,6 +147,39 @@ def test_views_have_plain_names_and_readable_columns(
         "ledger_id", "seq", "stream", "stream_version", "type", "actor", "assurance", "created_at",
         "payload", "digest", "command_id", "command_digest", "trace_context", "conversation_ref",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("status", [Status.READY, Status.LEASED, Status.APPROVED])
+def test_lifetimes_are_read_from_the_messages_that_were_stored(
+    postgres: Server, wiped: str, status: Status
+) -> None:
+    """What the step makes of rows of before is what today's fold makes of their events."""
+    said = envelope(1, deadline=9_000_000, minimum_completion_margin_ms=2_000)
+    kept = Intent(
+        "W-1", "RECEIPT-1", "d", "", said, 1, 0, False, "", "", "", "", "", 0, "", 0, 0, ""
+    )
+    first, second = item(1, status, title='of a ,"lease":null'), item(2, status)
+    first = changed(first, lapses_at=7_000_000)
+    (step,) = [step for step in schema.PRE if step.name.endswith("_lapsing.sql")]
+    with psycopg.connect(postgres.url(wiped)) as raw:
+        raw.execute(
+            "INSERT INTO remit.fact_rows VALUES ('l', 'intent', 'W-1', 0, %s)", (encode_fact(kept),)
+        )
+        for now in (first, second):
+            then = encode_fact(now).replace(f'"lapses_at":{now.lapses_at},'.encode(), b"")
+            columns = [*item_columns(now)]
+            columns[-1], columns[7] = then, None
+            raw.execute(
+                "INSERT INTO remit.item_rows (ledger_id, id, number, status, lane, rank, gate,"
+                " hold_reason, hold_trigger, hold_at, hold_rank, follows, lease_fence,"
+                " lease_expires_at, lease_actor, text_digest, unmet, version, state)"
+                " VALUES ('l', %s" + ", %s" * 17 + ")",
+                (now.id, *columns),
+            )
+        raw.execute(step.read_bytes())
+        found = raw.execute("SELECT state, hold_at FROM remit.item_rows ORDER BY number").fetchall()
+        raw.rollback()
+    assert found == [(encode_fact(now), wake_of(now)) for now in (first, second)]
 
 
 BIG = ("events", "item_rows", "edge_rows", "child_rows", "alias_rows", "lane_rows", "fact_rows",

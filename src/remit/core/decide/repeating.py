@@ -4,7 +4,9 @@ Under a key that the destination enforces, the identical request makes no second
 bring about the first one, later than anybody looks: a reconciler can be slow, or paused between its
 decision and its request, and the end of the worker says nothing of that. So a repetition is written
 down before it leaves (INV-13), by whoever may observe, and until an observation says that it is over
-nothing counts as absent by the passing of a bound.
+nothing counts as absent by the passing of a bound. For the same reason it is refused where nobody may
+want the effect any more: after a cancellation, behind the kill switch, and of irreversible work, which
+is never sent twice by the system.
 """
 
 from __future__ import annotations
@@ -15,9 +17,9 @@ from typing import Any, Final
 from remit.core import commands as c
 from remit.core import effect_commands as k
 from remit.core import effect_events as v
-from remit.core.claims import destination_named, effect_named, note_epoch
+from remit.core.claims import destination_named, effect_named, intent_of, note_epoch
 from remit.core.decide.asking import bad, kind_of
-from remit.core.effect_facts import Destination
+from remit.core.effect_facts import Destination, Effect, ReplayClass
 from remit.core.facts import ActorKind, Item
 from remit.core.reconcile import may_replay
 from remit.core.refusals import Code, Refused
@@ -75,11 +77,34 @@ def _repeat(draft: Draft, cmd: k.RepeatRequest) -> Refused | None:
         return stale(effect.id, cmd.version, effect.version)
     note_epoch(draft, effect.id)
     effect = effect_named(draft, effect.id) or effect
+    refused = _unwanted(draft, item, effect)
+    if refused is not None:
+        return refused
     destination = destination_named(draft, effect.destination)
     if destination is None or not may_replay(effect, destination, draft.now):
         return bad("repetition", effect.id, "one under an enforced key that is surely kept still")
     draft.emit("effect", effect.id, v.RequestRepeated(effect.attempt, effect.key))
     return None
+
+
+def _unwanted(draft: Draft, item: Item, effect: Effect) -> Refused | None:
+    """Why a request that may be the first to arrive must not leave."""
+    intent = intent_of(draft, item.id)
+    cancelled = intent.envelope.cancellation_state if intent is not None else ""
+    if draft.ledger.kill_switch:
+        code, found = Code.KILL_SWITCH_ON, "the kill switch is engaged"
+    elif cancelled in ("REQUESTED", "UNOBSERVABLE"):
+        code, found = Code.WORK_CANCELLED, f"the cancellation of {item.id} is {cancelled}"
+    elif effect.replay_class == ReplayClass.IRREVERSIBLE:
+        code, found = Code.EFFECT_UNRECONCILED, "it is irreversible"
+    else:
+        return None
+    return Refused(
+        code,
+        f"cannot repeat the request of {effect.id}: {found}",
+        "look it up in its record, or let a human decide",
+        {"item": item.id, "effect": effect.id},
+    )
 
 
 HANDLERS: Final[dict[type[c.Command], Callable[[Draft, Any], Refused | None]]] = {

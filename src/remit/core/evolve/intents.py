@@ -21,6 +21,7 @@ from remit.core.evolve.moves import Get, Out, account, add, check_move, first, i
 from remit.core.facts import Hold, Item, Plan
 from remit.core.fold import FoldError
 from remit.core.ids import is_alias, item_number
+from remit.core.lifetimes import lapses_at
 from remit.core.status import Kind, Outcome, Status
 from remit.core.verdict import Verdict
 
@@ -80,7 +81,7 @@ def _new_item(rec: Recorded, ev: e.IntentReceived, number: int, alias: str) -> I
         rec.stream, 1, number, Kind.EFFECT, Status.DRAFT, ev.envelope.operation_id[:MAX_TITLE], "",
         min(max(ev.envelope.priority, 0), 4), ev.work_class, ev.tenant, alias, plan,
         gates.UNASSESSED, None, (), (), 0, 0, 0, 0, 0, False, None, (), None, (), (), None, None, "",
-        None, rec.at, rec.at,
+        None, rec.at, rec.at, lapses_at(ev.envelope),
     )  # fmt: skip
 
 

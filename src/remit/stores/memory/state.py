@@ -7,6 +7,7 @@ so that the caller can undo. Nothing here checks anything: the transaction does.
 from __future__ import annotations
 
 from remit.core.facts import FACT_TYPES, DependencyKind, Fact, Item, Key
+from remit.core.lifetimes import wakes_at
 from remit.core.status import Outcome, Status
 from remit.ports import Head, StoredEvent
 
@@ -68,8 +69,8 @@ class State:
         self.by_status[item.status][item.id] = item
         if item.hold is not None:
             self.held.setdefault(item.hold.trigger, {})[item.id] = item
-            if item.hold.at:
-                self.timed[item.id] = item
+        if wakes_at(item):
+            self.timed[item.id] = item
         if item.outcome is Outcome.COALESCED:
             self.followers.setdefault(item.successor, {})[item.id] = item
         for edge in item.dependencies:
@@ -83,7 +84,7 @@ class State:
         del self.by_status[item.status][item.id]
         if item.hold is not None:
             self.held[item.hold.trigger].pop(item.id, None)
-            self.timed.pop(item.id, None)
+        self.timed.pop(item.id, None)
         if item.outcome is Outcome.COALESCED:
             self.followers[item.successor].pop(item.id, None)
         for edge in item.dependencies:

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from remit.core.events import EpochAdopted, Recorded
 from remit.core.facts import FACT_TYPES, EdgeState, Fact, Item, Key, Lane, Triage
+from remit.core.lifetimes import wakes_at
 from remit.core.status import Status
 from remit.ports import Blob, Change, ClockJump, Edge, Head, ItemQuery, StoredEvent
 from remit.stores import codec, misuse
@@ -103,13 +104,13 @@ class MemoryRead:
         return [name for *place, name in placed if after is None or tuple(place) > after][:limit]
 
     def waking(self, now: int, limit: int) -> list[str]:
-        """Held items whose time has come, the longest overdue first."""
-        timed = ((i.hold.at, i.number, i.id) for i in self._state.timed.values() if i.hold)
+        """Held and ready items whose time has come, the longest overdue first."""
+        timed = ((wakes_at(i), i.number, i.id) for i in self._state.timed.values())
         return [name for at, _, name in sorted(timed) if at <= now][:limit]
 
     def next_wake(self) -> int | None:
-        """When the first time trigger comes."""
-        return min((i.hold.at for i in self._state.timed.values() if i.hold), default=None)
+        """When the first of these times comes."""
+        return min((wakes_at(i) for i in self._state.timed.values()), default=None)
 
     def followers(self, survivor: str, limit: int) -> list[str]:
         """Items that were coalesced onto one, by number."""

@@ -235,13 +235,14 @@ SELECT id FROM remit.item_rows
  ORDER BY hold_rank, number LIMIT %s;
 
 -- name: waking
--- What is held until a time that has come.
+-- What is held until a time that has come, and what is ready and past its lifetime. Leased rows keep
+-- their time and are passed over.
 SELECT id FROM remit.item_rows
- WHERE ledger_id = %s AND hold_at <= %s ORDER BY hold_at, number LIMIT %s;
+ WHERE ledger_id = %s AND hold_at <= %s AND status <> 'leased' ORDER BY hold_at, number LIMIT %s;
 
 -- name: next_wake
 SELECT hold_at FROM remit.item_rows
- WHERE ledger_id = %s AND hold_at IS NOT NULL
+ WHERE ledger_id = %s AND hold_at IS NOT NULL AND status <> 'leased'
  ORDER BY hold_at LIMIT 1;
 
 -- name: followers

@@ -163,13 +163,14 @@ SELECT id FROM item_rows
  ORDER BY hold_rank, number LIMIT ?;
 
 -- name: waking
--- What is held until a time that has come.
+-- What is held until a time that has come, and what is ready and past its lifetime. Leased rows keep
+-- their time and are passed over.
 SELECT id FROM item_rows
- WHERE ledger_id = ? AND hold_at <= ? ORDER BY hold_at, number LIMIT ?;
+ WHERE ledger_id = ? AND hold_at <= ? AND status <> 'leased' ORDER BY hold_at, number LIMIT ?;
 
 -- name: next_wake
 SELECT hold_at FROM item_rows
- WHERE ledger_id = ? AND hold_at IS NOT NULL
+ WHERE ledger_id = ? AND hold_at IS NOT NULL AND status <> 'leased'
  ORDER BY hold_at LIMIT 1;
 
 -- name: followers

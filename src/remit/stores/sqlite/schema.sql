@@ -288,12 +288,55 @@ SELECT ledger_id, id, item, kind, open, opened_seq,
        cast(body AS TEXT) ->> '$.resolution' AS resolution
   FROM triage_rows;
 
--- No event makes effects or runs yet; the names and columns are there for those who query them.
+-- What became of effects. In a later epoch than it was known in, an effect with anything outside is
+-- uncertain until it is looked up; `last_known` is what was known before.
 CREATE VIEW effects AS
-SELECT '' AS ledger_id, '' AS id, '' AS item, 0 AS attempt, '' AS state, '' AS replay_class,
-       '' AS destination, 0 AS intended_seq, 0 AS observed_seq
- WHERE 0;
+SELECT rows.ledger_id, rows.id,
+       fact ->> '$.item' AS item,
+       fact ->> '$.operation' AS operation,
+       fact ->> '$.replay_class' AS replay_class,
+       nullif(fact ->> '$.destination', '') AS destination,
+       CASE WHEN fact ->> '$.epoch' < ledger ->> '$.epoch' AND fact ->> '$.replay_class' <> 'PURE'
+            THEN 'UNCERTAIN' ELSE fact ->> '$.state' END AS state,
+       fact ->> '$.state' AS last_known,
+       fact ->> '$.epoch' AS epoch,
+       nullif(fact ->> '$.attempt', '') AS attempt,
+       nullif(fact ->> '$.lease', '') AS lease,
+       nullif(fact ->> '$.fence', 0) AS fence,
+       fact ->> '$.intents' AS intents,
+       fact ->> '$.key' AS idempotency_key,
+       nullif(fact ->> '$.payload_digest', '') AS payload_digest,
+       nullif(fact ->> '$.intended_at', 0) AS intended_at,
+       nullif(fact ->> '$.intended_seq', 0) AS intended_seq,
+       sent.created_at AS sent_at, sent.seq AS sent_seq,
+       nullif(fact ->> '$.response', '') AS response,
+       answered.created_at AS answered_at, answered.seq AS answered_seq,
+       fact ->> '$.receipt' AS receipt,
+       nullif(fact ->> '$.result_digest', '') AS result_digest,
+       nullif(fact ->> '$.ended', '') AS lease_ended,
+       fact ->> '$.terminated_at' AS worker_ended_at,
+       fact ->> '$.request_expires_at' AS request_expires_at,
+       fact ->> '$.arrives_until' AS arrives_until,
+       fact ->> '$.looks' AS looks,
+       nullif(fact ->> '$.observation', '') AS observation,
+       observed.created_at AS observed_at, observed.seq AS observed_seq,
+       nullif(fact ->> '$.present_seq', 0) AS present_seq,
+       nullif(fact ->> '$.absent_seq', 0) AS absent_seq,
+       nullif(fact ->> '$.look_at', 0) AS next_look_at,
+       fact ->> '$.repeating' AS repeating,
+       nullif(fact ->> '$.compensates', '') AS compensates,
+       rows.version
+  FROM (SELECT e.ledger_id, e.id, e.version, cast(e.body AS TEXT) AS fact,
+               cast(l.body AS TEXT) AS ledger
+          FROM fact_rows AS e
+          JOIN fact_rows AS l
+            ON l.ledger_id = e.ledger_id AND l.kind = 'ledger' AND l.id = 'ledger'
+         WHERE e.kind = 'effect') AS rows
+  LEFT JOIN events AS sent ON sent.seq = fact ->> '$.sent_seq'
+  LEFT JOIN events AS answered ON answered.seq = fact ->> '$.response_seq'
+  LEFT JOIN events AS observed ON observed.seq = fact ->> '$.observed_seq';
 
+-- No event makes runs yet; the name and columns are there for those who query them.
 CREATE VIEW runs AS
 SELECT '' AS ledger_id, '' AS id, '' AS status, 0 AS started_at, 0 AS ended_at, '' AS bounds,
        '' AS stopped_by
