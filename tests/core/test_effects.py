@@ -628,6 +628,29 @@ def test_pure_work_that_lost_its_result_is_made_again() -> None:
     assert world.status(item) == "ready"
 
 
+@pytest.mark.parametrize("result", ["FOUND", "UNAVAILABLE"])
+def test_pure_work_may_carry_on_an_effect_that_was_looked_for_in_vain(result: str) -> None:
+    """Nothing of the work before, its answer and its absence included, says anything of this one."""
+    world = EffectWorld()
+    first, lease = world.started()
+    world.ok("bob", c.ReportEffect(first, lease.fence, "200", "f" * 64))
+    absent(world, first)
+    world.ok(HUMAN, c.CancelWork(first, "REQUESTED"))
+    assert world.status(first) == "closed"
+    item = world.pure("E-1", payload_digest="B", manifest_id="")
+    effect = world.effect()
+    assert (effect.item, effect.state) == (item, EffectState.NOT_STARTED)
+    assert (effect.response, effect.response_seq, effect.result_digest) == ("", 0, "")
+    early = world.seeing(result, record="remit:result", values=(("effect_id", "E-1"),))
+    world.no(RECONCILER, early, Code.EFFECT_NOT_INTENDED)
+    lease = world.lease(item)
+    digest = hashlib.sha256(b"42").hexdigest()
+    world.ok("bob", c.ReportEffect(item, lease.fence, text=Text("42"), result_digest=digest))
+    shown = (("effect_id", "E-1"), ("digest", digest)) if result == "FOUND" else ()
+    world.look(result, record="remit:result", values=shown)
+    assert world.status(item) == ("verified" if result == "FOUND" else "ready")
+
+
 # Cancellation.
 
 

@@ -57,7 +57,9 @@ def after(effect: Effect | None, event: Event) -> EffectState | None:
     state = effect.state
     match event:
         case v.EffectClaimed():
-            return state if state in INTENDABLE else None
+            pure = event.replay_class == ReplayClass.PURE
+            anew = _S.NOT_STARTED if pure and not _gone(effect) else state
+            return anew if state in INTENDABLE else None
         case v.EffectIntended():
             return _S.INTENDED if state in INTENDABLE and not _gone(effect) else None
         case v.EffectUncertain():

@@ -20,7 +20,11 @@ OPEN: Final = ("INTENDED", "UNCERTAIN", "CONTRADICTED")
 STARTABLE: Final = ("NOT_STARTED", "ABSENT")
 
 AFTER: Final[dict[str, dict[str, tuple[str, ...]]]] = {
-    "EffectClaimed": {"": ("NOT_STARTED",), "NOT_STARTED": ("NOT_STARTED",), "ABSENT": ("ABSENT",)},
+    "EffectClaimed": {
+        "": ("NOT_STARTED",),
+        "NOT_STARTED": ("NOT_STARTED",),
+        "ABSENT": ("ABSENT", "NOT_STARTED"),
+    },
     "EffectIntended": {"NOT_STARTED": ("INTENDED",), "ABSENT": ("INTENDED",)},
     "EffectSent": {"INTENDED": ("INTENDED",), "UNCERTAIN": ("UNCERTAIN",)},
     "EffectAnswered": {

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from remit.core import effect_events as v
 from remit.core.change import changed
-from remit.core.effect_facts import Effect, EffectState, Intent
+from remit.core.effect_facts import Effect, EffectState, Intent, ReplayClass
 from remit.core.effect_states import after
 from remit.core.events import Event, Recorded
 from remit.core.evolve import limits
@@ -50,6 +50,15 @@ def _keep(rec: Recorded, out: Out, effect: Effect, event: Event, **new: Any) -> 
     out["effect", rec.entity] = changed(effect, version=rec.version, state=state, **new)
 
 
+_UNANSWERED: Final[dict[str, Any]] = {
+    "response": "",
+    "response_seq": 0,
+    "result_digest": "",
+    "receipt": False,
+    "ended": "",
+}
+
+
 def _claimed(get: Get, rec: Recorded, ev: v.EffectClaimed, out: Out) -> None:
     if ev.key != effect_key(rec.entity):
         raise FoldError(rec, "an idempotency key derives from the effect id alone")
@@ -61,7 +70,10 @@ def _claimed(get: Get, rec: Recorded, ev: v.EffectClaimed, out: Out) -> None:
         "replay_class": ev.replay_class,
     }
     if rec.version != 1:
-        _keep(rec, out, _effect(get, rec), ev, **claim)
+        effect = _effect(get, rec)
+        # What another work handed in says nothing of this one's.
+        new = {} if effect.item == ev.item else _UNANSWERED
+        _keep(rec, out, effect, ev, **claim, **new)
         return
     first(get, rec, "effect")
     out["effect", rec.entity] = Effect(
@@ -112,7 +124,8 @@ def _sent(get: Get, rec: Recorded, ev: v.EffectSent, out: Out) -> None:
 
 
 def _same_attempt(rec: Recorded, effect: Effect, attempt: str) -> None:
-    if effect.intents and effect.attempt != attempt:
+    outside = effect.replay_class != ReplayClass.PURE
+    if outside and effect.intents and effect.attempt != attempt:
         raise FoldError(rec, f"{effect.id} was intended by {effect.attempt}, not by {attempt}")
 
 
