@@ -9,9 +9,10 @@ Texts are bounded where they are read (``remit.documents``) and again where they
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
-from typing import Final
+from typing import Any, Final
 
 from remit.core.canonical import digest_of
 from remit.core.rows import RowSpec
@@ -185,6 +186,9 @@ class PlanItem:
 Record = PlanGoal | PlanRequirement | PlanNode | PlanRow | PlanItem
 """Any record of a plan."""
 
+PART: Final = 1_000
+"""Records of one link of a bundle's digest."""
+
 KINDS: Final[dict[type, str]] = {
     PlanGoal: "goal",
     PlanRequirement: "requirement",
@@ -213,19 +217,50 @@ class Bundle:
 
 def record_digest(record: Record) -> str:
     """SHA-256 over the canonical bytes of every field of a record, and of its kind."""
-    return digest_of([KINDS[type(record)], asdict(record)])
+    return digest_of([KINDS[type(record)], plain(record)])
 
 
-def bundle_digest(records: dict[tuple[str, str], str]) -> str:
+def plain(value: Any) -> Any:
+    """A record in lists, maps and scalars, by field names: what its digest is taken over."""
+    kind = value.__class__
+    if kind is str or kind is int or kind is bool or value is None:
+        return value
+    if kind is tuple:
+        return [each if each.__class__ is str else plain(each) for each in value]
+    if kind not in _FIELDS:
+        if isinstance(value, StrEnum):
+            return value.value
+        _FIELDS[kind] = tuple(f.name for f in fields(value))
+    return {name: plain(getattr(value, name)) for name in _FIELDS[kind]}
+
+
+_FIELDS: Final[dict[type, tuple[str, ...]]] = {}
+
+
+def bundle_digest(records: Mapping[tuple[str, str], str]) -> str:
     """The digest of a whole bundle from its records' digests by (kind, label).
 
-    The order of records in a file plays no part.
+    The order of records in a file plays no part: it is a chain over parts of the sorted list, so that
+    a ledger can take it part by part.
     """
-    return digest_of(sorted([kind, label, digest] for (kind, label), digest in records.items()))
+    names = sorted(f"{kind}/{label}" for kind, label in records)
+    digests = {f"{kind}/{label}": digest for (kind, label), digest in records.items()}
+    chain = ""
+    for at in range(0, len(names), PART):
+        chain = link(chain, [(name, digests[name]) for name in names[at : at + PART]])
+    return chain
+
+
+def link(chain: str, part: Sequence[tuple[str, str]]) -> str:
+    """The chain of digests with one more part: names (``KIND/LABEL``) with digests, in order."""
+    return digest_of([chain, [list(each) for each in part]])
 
 
 def undecided(record: Record) -> Record:
-    """A record without its references to decisions: what a human signs, before anybody consumes it."""
+    """A record without its references to decisions: what a human signs, before anybody consumes it.
+
+    One that names none is returned as it is.
+    """
     if isinstance(record, PlanGoal):
         return replace(
             record,
@@ -234,11 +269,17 @@ def undecided(record: Record) -> Record:
             exclusions=tuple(replace(each, decision="") for each in record.exclusions),
         )
     if isinstance(record, PlanRequirement):
+        if not (record.decisions or record.ambiguities):
+            return record
         return replace(record, decisions=(), ambiguities=_unsettled(record.ambiguities))
     if isinstance(record, PlanNode):
+        if not record.bypass:
+            return record
         return replace(record, bypass=tuple((target, "") for target, _ in record.bypass))
     if isinstance(record, PlanRow):
-        return replace(record, waived="")
+        return replace(record, waived="") if record.waived else record
+    if not record.reversal.decision:
+        return record
     return replace(record, reversal=replace(record.reversal, decision=""))
 
 

@@ -11,9 +11,11 @@ from collections.abc import Iterator, Sequence
 
 from remit.core.planning.bundle import (
     Ambiguity,
+    PlanGoal,
     PlanItem,
     PlanRequirement,
     PlanRow,
+    Reversal,
     ReversalKind,
     Risk,
 )
@@ -24,9 +26,8 @@ from remit.core.rows import Control, problems
 from remit.core.scopes import pattern_problem
 
 
-def goal_findings(index: Index) -> Iterator[Finding]:
-    """Stage 1: objective, authority, clauses, open ambiguities, and what covers each clause."""
-    goal = index.plan.goal
+def goal_alone(goal: PlanGoal) -> Iterator[Finding]:
+    """What is wrong with a goal whatever the rest of the plan says."""
 
     def found(code: Problem, field: str, why: str) -> Finding:
         return Finding(code, "goal", goal.label, field, why, Gate.GOAL)
@@ -41,6 +42,16 @@ def goal_findings(index: Index) -> Iterator[Finding]:
     if not any(c.material for c in goal.clauses):
         yield found(Problem.CLAUSES_MISSING, "clauses", "the goal has no material clause")
     yield from _ambiguities("goal", goal.label, goal.ambiguities, Gate.GOAL)
+
+
+def goal_findings(index: Index) -> Iterator[Finding]:
+    """Stage 1: objective, authority, clauses, open ambiguities, and what covers each clause."""
+    goal = index.plan.goal
+
+    def found(code: Problem, field: str, why: str) -> Finding:
+        return Finding(code, "goal", goal.label, field, why, Gate.GOAL)
+
+    yield from goal_alone(goal)
     yield from text_limits(goal, Gate.GOAL)
     seen: set[str] = set()
     excluded = {each.clause for each in goal.exclusions}
@@ -75,15 +86,9 @@ def _ambiguities(
             yield Finding(Problem.AMBIGUITY_OPEN, kind, label, at, why, gate, each.material)
 
 
-def requirement_findings(index: Index) -> Iterator[Finding]:
-    """Stage 2: each requirement says what must come true, how one would know, and for which clause."""
-    for each in index.plan.requirements:
-        yield from _requirement(index, each)
-        yield from _ambiguities("requirement", each.label, each.ambiguities, Gate.REQUIREMENTS)
-        yield from text_limits(each, Gate.REQUIREMENTS)
+def requirement_alone(each: PlanRequirement) -> Iterator[Finding]:
+    """What is wrong with a requirement whatever the rest of the plan says."""
 
-
-def _requirement(index: Index, each: PlanRequirement) -> Iterator[Finding]:
     def found(code: Problem, field: str, why: str, *, blocking: bool = True) -> Finding:
         gate = Gate.REQUIREMENTS
         return Finding(code, "requirement", each.label, field, why, gate, blocking)
@@ -95,38 +100,60 @@ def _requirement(index: Index, each: PlanRequirement) -> Iterator[Finding]:
         yield found(Problem.ACCEPTANCE_MISSING, "acceptance", why)
     if not each.clauses:
         yield found(Problem.REQUIREMENT_ORPHAN, "clauses", "it belongs to no clause of the goal")
-    for n, clause in enumerate(each.clauses):
-        if clause not in index.clauses:
-            why = f"the goal has no clause {clause!r}"
-            yield found(Problem.CLAUSE_UNKNOWN, f"clauses[{n}]", why)
     if not each.sources:
         yield found(Problem.SOURCES_MISSING, "sources", "no source is named", blocking=False)
-    if each.label not in index.items_of:
-        why = "no work item owns it, so nobody would bring it about"
-        yield found(Problem.REQUIREMENT_WITHOUT_ITEM, "", why)
+    yield from _ambiguities("requirement", each.label, each.ambiguities, Gate.REQUIREMENTS)
+
+
+def requirement_findings(index: Index) -> Iterator[Finding]:
+    """Stage 2: each requirement says what must come true, how one would know, and for which clause."""
+    for each in index.plan.requirements:
+        yield from requirement_alone(each)
+        yield from text_limits(each, Gate.REQUIREMENTS)
+        for n, clause in enumerate(each.clauses):
+            if clause not in index.clauses:
+                code, why = Problem.CLAUSE_UNKNOWN, f"the goal has no clause {clause!r}"
+                at, gate = f"clauses[{n}]", Gate.REQUIREMENTS
+                yield Finding(code, "requirement", each.label, at, why, gate)
+        if each.label not in index.items_of:
+            code, gate = Problem.REQUIREMENT_WITHOUT_ITEM, Gate.REQUIREMENTS
+            why = "no work item owns it, so nobody would bring it about"
+            yield Finding(code, "requirement", each.label, "", why, gate)
 
 
 def row_findings(index: Index) -> Iterator[Finding]:
-    """Stage 4: each requirement has direct evidence, and what is risky one that can turn red."""
+    """Stage 4: each item has direct evidence for what it owns, and what is risky can turn red."""
     for row in index.plan.rows:
         yield from _row(index, row)
         yield from text_limits(row, Gate.VERIFICATION_PLAN)
+    for item in index.plan.items:
+        direct: dict[str, list[PlanRow]] = {}
+        for label in item.rows:
+            row_of = index.rows.get(label)
+            if row_of is not None and row_of.direct and row_of.item == item.label:
+                direct.setdefault(row_of.requirement, []).append(row_of)
+        for n, name in enumerate(item.requirements):
+            yield from _evidence(index, item, f"requirements[{n}]", name, direct.get(name, []))
     for each in index.plan.requirements:
-        direct = [row for row in index.rows_of.get(each.label, ()) if row.direct]
-        if not direct:
+        if not any(row.direct for row in index.rows_of.get(each.label, ())):
             why = f"no row proves the requirement {each.label!r} itself"
             gate = Gate.VERIFICATION_PLAN
             yield Finding(Problem.NO_DIRECT_ROW, "requirement", each.label, "", why, gate)
-        elif _high(index, each) and not any(_red(row) for row in direct):
-            why = f"the claim {each.label!r} is of high risk, and no direct row of it can turn red"
-            gate = Gate.RED_CONTROL
-            yield Finding(Problem.NO_RED_CONTROL, "requirement", each.label, "risk", why, gate)
 
 
-def _high(index: Index, each: PlanRequirement) -> bool:
-    return each.risk is Risk.HIGH or any(
-        item.risk is Risk.HIGH for item in index.items_of.get(each.label, ())
-    )
+def _evidence(
+    index: Index, item: PlanItem, at: str, name: str, direct: list[PlanRow]
+) -> Iterator[Finding]:
+    """Whether an item's own rows prove what it claims."""
+    if not direct:
+        why = f"no row of it proves the requirement {name!r} itself"
+        yield Finding(Problem.NO_DIRECT_ROW, "item", item.label, at, why, Gate.VERIFICATION_PLAN)
+        return
+    owned = index.requirements.get(name)
+    high = item.risk is Risk.HIGH or (owned is not None and owned.risk is Risk.HIGH)
+    if high and not any(_red(row) for row in direct):
+        why = f"the claim {name!r} is of high risk, and no direct row of it can turn red"
+        yield Finding(Problem.NO_RED_CONTROL, "item", item.label, at, why, Gate.RED_CONTROL)
 
 
 def _red(row: PlanRow) -> bool:
@@ -229,11 +256,15 @@ def _reversal(item: PlanItem) -> Iterator[Finding]:
     if how.kind is ReversalKind.UNCLASSIFIED:
         why = "it does not say whether its effect can be undone"
         yield found(Problem.REVERSAL_UNCLASSIFIED, "kind", why)
+    for name in reversal_gaps(how):
+        why = f"what is not a mere commit names its {name.replace('_', ' ')}"
+        yield found(Problem.REVERSAL_INCOMPLETE, name, why)
+
+
+def reversal_gaps(how: Reversal) -> list[str]:
+    """What a compensation or an irreversible effect does not say of itself."""
     if how.kind not in (ReversalKind.COMPENSATION, ReversalKind.IRREVERSIBLE):
-        return
+        return []
     wanted = ["effect", "confirmation", "blast_radius"]
     wanted += ["text"] if how.kind is ReversalKind.COMPENSATION else []
-    for name in wanted:
-        if not getattr(how, name).strip():
-            why = f"what is not a mere commit names its {name.replace('_', ' ')}"
-            yield found(Problem.REVERSAL_INCOMPLETE, name, why)
+    return [name for name in wanted if not getattr(how, name).strip()]
