@@ -27,6 +27,7 @@ from remit.core.planning.bundle import (
     ReversalKind,
     Risk,
 )
+from remit.core.planning.limits import LIST_LIMIT_COUNT, TEXT_LIMIT_CHARS, TITLE_LIMIT_CHARS
 from remit.core.rows import (
     ARGUMENT_LIMIT_CHARS,
     ARGUMENT_LIMIT_COUNT,
@@ -45,27 +46,15 @@ from remit.core.rows import (
 from remit.core.scopes import PATTERN_LIMIT_CHARS
 from remit.documents.shapes import Duration, Flag, Label, Many, Part, Record, Text, Whole, Word
 
-SENTENCE: Final = 16_384
-"""Most characters of one text of a plan."""
-
-BODY: Final = 262_144
-"""Most characters of an item's body."""
-
-TITLE: Final = 500
-"""Most characters of an item's title."""
-
-LIST: Final = 10_000
-"""Most entries of one list in a record."""
-
 SHELL: Final = ("sh", "-c")
 
-_SAID: Final = Text(SENTENCE)
-_ENTRY: Final = Text(SENTENCE, null=False)
+_SAID: Final = Text(TEXT_LIMIT_CHARS)
+_ENTRY: Final = Text(TEXT_LIMIT_CHARS, null=False)
 _LABEL: Final = Label()
-_TEXTS: Final = Many(_ENTRY, LIST, alone=True)
-_LABELS: Final = Many(_LABEL, LIST, alone=True)
+_TEXTS: Final = Many(_ENTRY, LIST_LIMIT_COUNT, alone=True)
+_LABELS: Final = Many(_LABEL, LIST_LIMIT_COUNT, alone=True)
 _DECISION: Final = Text(200, line=True)
-_DECISIONS: Final = Many(Text(200, null=False, line=True), LIST, alone=True)
+_DECISIONS: Final = Many(Text(200, null=False, line=True), LIST_LIMIT_COUNT, alone=True)
 _PATHS: Final = Many(Text(PATTERN_LIMIT_CHARS, null=False), PATTERN_LIMIT_COUNT, alone=True)
 
 CLAUSE: Final = Record(
@@ -99,7 +88,7 @@ EXCLUSION: Final = Record(
     Exclusion,
 )
 
-_AMBIGUITIES: Final = Many(AMBIGUITY, LIST)
+_AMBIGUITIES: Final = Many(AMBIGUITY, LIST_LIMIT_COUNT)
 _RISK: Final = Part("risk", Word(Risk), "How much depends on it.", absent=Risk.LOW)
 
 GOAL: Final = Record(
@@ -107,13 +96,19 @@ GOAL: Final = Record(
     (
         Part("label", _LABEL, "Its name.", required=True),
         Part("objective", _SAID, "What is wanted.", required=True),
-        Part("clauses", Many(CLAUSE, LIST), "What it consists of, sentence by sentence."),
+        Part(
+            "clauses", Many(CLAUSE, LIST_LIMIT_COUNT), "What it consists of, sentence by sentence."
+        ),
         Part("non_goals", _TEXTS, "What is not wanted."),
         Part("provenance", _TEXTS, "Where it comes from."),
         Part("authority", _SAID, "By whose authority, and how far it reaches."),
         _RISK,
         Part("ambiguities", _AMBIGUITIES, "What is not clear about it."),
-        Part("exclusions", Many(EXCLUSION, LIST), "Clauses that are left out, by decision."),
+        Part(
+            "exclusions",
+            Many(EXCLUSION, LIST_LIMIT_COUNT),
+            "Clauses that are left out, by decision.",
+        ),
         Part("decisions", _DECISIONS, "Decisions that it consumes."),
     ),
     PlanGoal,
@@ -167,8 +162,10 @@ NODE: Final = Record(
     (
         Part("label", _LABEL, "Its name.", required=True),
         Part("requirements", _LABELS, "Requirements that it stands for."),
-        Part("edges", Many(EDGE, LIST), "What it waits for, or has to do with."),
-        Part("bypass", Many(BYPASS, LIST), "What it once waited for and no longer does."),
+        Part("edges", Many(EDGE, LIST_LIMIT_COUNT), "What it waits for, or has to do with."),
+        Part(
+            "bypass", Many(BYPASS, LIST_LIMIT_COUNT), "What it once waited for and no longer does."
+        ),
     ),
     PlanNode,
     about="Stage 3: a node of the dependency graph, with the edges that leave it.",
@@ -277,8 +274,8 @@ ITEM: Final = Record(
     "an item",
     (
         Part("label", _LABEL, "Its name; every command takes it.", required=True),
-        Part("title", Text(TITLE), "One line: what is wanted.", required=True),
-        Part("body", Text(BODY), "What is wanted, at length."),
+        Part("title", Text(TITLE_LIMIT_CHARS), "One line: what is wanted.", required=True),
+        Part("body", Text(TEXT_LIMIT_CHARS), "What is wanted, at length."),
         Part("node", _LABEL, "The node of the graph that it stands on."),
         Part("requirements", _LABELS, "Requirements that it owns."),
         Part("rows", _LABELS, "Its evidence."),

@@ -15,9 +15,6 @@ from remit.documents.plans import SCHEMA_LINE
 from remit.documents.shapes import Label
 from remit.documents.yaml_text import scalar, written
 
-SCHEMA_NAME: Final = "plan.schema.json"
-"""What the schema's file is called beside the documents."""
-
 _ABOUT: Final = {
     "requirements": "What must come true.",
     "nodes": "The dependency graph.",
