@@ -52,6 +52,14 @@ from remit.core.ledger_commands import (
     Settle,
     StartImport,
 )
+from remit.core.plan_commands import (
+    ApplyPlanItem,
+    ApplyPlanRecord,
+    ClosePlan,
+    OpenPlan,
+    RetirePlanRecord,
+    SealPlanPart,
+)
 from remit.core.rows import RowSpec
 
 __all__ = [
@@ -60,11 +68,14 @@ __all__ = [
     "AddDependency",
     "AddNote",
     "AdoptEpoch",
+    "ApplyPlanItem",
+    "ApplyPlanRecord",
     "Ask",
     "CancelWork",
     "CarryEpoch",
     "CloseImport",
     "CloseItem",
+    "ClosePlan",
     "Command",
     "CompensateEffect",
     "CreateItem",
@@ -84,6 +95,7 @@ __all__ = [
     "ObserveCapacity",
     "ObserveEffect",
     "ObserveShip",
+    "OpenPlan",
     "OpenTriage",
     "QuarantineRow",
     "Recheck",
@@ -107,10 +119,12 @@ __all__ = [
     "ReportEffect",
     "ReportProgress",
     "ResolveTriage",
+    "RetirePlanRecord",
     "ReviewWork",
     "ReviseItem",
     "RevokeActor",
     "RowFinding",
+    "SealPlanPart",
     "SetLimit",
     "SetPolicy",
     "Settle",

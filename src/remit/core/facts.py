@@ -30,11 +30,18 @@ from remit.core.limit_facts import Limit, Rate, Spend
 from remit.core.plan_facts import (
     Attempt,
     Goal,
+    Governed,
+    GraphNode,
     ImportRun,
+    OpenApply,
+    Plan,
+    Planned,
+    PlanRevision,
     Redaction,
     Requirement,
     Row,
     Rule,
+    Source,
     Triage,
 )
 from remit.core.status import TERMINAL, Kind, Outcome, Owner, OwnerKind, Status, owner_kind
@@ -54,6 +61,8 @@ __all__ = [
     "EdgeState",
     "Fact",
     "Goal",
+    "Governed",
+    "GraphNode",
     "Hold",
     "ImportRun",
     "Item",
@@ -62,7 +71,10 @@ __all__ = [
     "LaneId",
     "Lease",
     "Ledger",
+    "OpenApply",
     "Plan",
+    "PlanRevision",
+    "Planned",
     "Policy",
     "Redaction",
     "Requirement",
@@ -95,6 +107,8 @@ COUNTERS: Final = (
     "capacity",
     "observation",
     "limits",
+    "plan",
+    "node",
 )
 """Counters of the ledger, each an integer fact ``("counter", name)``; absent means zero."""
 
@@ -163,34 +177,6 @@ class Lease:
     expires_at: int
     fence: int
     spend_micros: int = 0
-
-
-@quick
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """Why the item exists and what will prove it."""
-
-    goal: str
-    requirements: tuple[str, ...]
-    rows: tuple[str, ...]
-    scope: tuple[str, ...]
-    artifacts: tuple[str, ...]
-    rule: str
-    ambiguous: bool
-    brief_seq: int
-    brief_revision: int
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """Where an imported item comes from, and what the import knew that this ledger did not see."""
-
-    import_id: str
-    digest: str
-    status: str
-    unconfirmed: bool
-    satisfies: bool
-    failed: bool
 
 
 @quick
@@ -344,6 +330,9 @@ Fact = (
     | Attempt
     | Triage
     | Redaction
+    | GraphNode
+    | PlanRevision
+    | Planned
     | Intent
     | Message
     | Effect
@@ -357,7 +346,7 @@ Fact = (
     | int
     | str
 )
-"""Any folded state. Integers are counters and counts; a string is the item id of an alias."""
+"""Any folded state. Integers are counters and counts; a string is the id behind an alias or label."""
 
 FACT_TYPES: Final[dict[str, type]] = {
     "item": Item,
@@ -372,6 +361,10 @@ FACT_TYPES: Final[dict[str, type]] = {
     "attempt": Attempt,
     "triage": Triage,
     "redaction": Redaction,
+    "node": GraphNode,
+    "plan": PlanRevision,
+    "planned": Planned,
+    "label": str,
     "counter": int,
     "count": int,
     "load": int,

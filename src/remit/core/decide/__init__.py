@@ -26,6 +26,7 @@ from remit.core.decide import (
     ledger,
     limits,
     observing,
+    planning,
     rechecks,
     records,
     repeating,
@@ -76,6 +77,7 @@ _HANDLERS: Final[dict[type[Command], Handler]] = {
     **intents.HANDLERS,
     **rechecks.HANDLERS,
     **limits.HANDLERS,
+    **planning.HANDLERS,
 }
 
 

@@ -2,7 +2,8 @@
 
 ``needed(old, new)`` compares two plans and names every step that no agent may take alone. It is on
 the safe side: whether a rewritten statement asks for less cannot be told by a machine, so any
-rewriting of a requirement that stands counts as a possible reduction. What only adds needs nobody.
+rewriting of a requirement that stands counts as a possible reduction. What only adds, or fills what
+was empty, needs nobody.
 
 Each need says where in the new plan its decision is named. Whether a decision is accepted, current
 and about this proposal is asked through ``Decisions``; until somebody answers that, none covers
@@ -149,9 +150,9 @@ def _goal(old: Bundle, new: Bundle) -> Iterator[Need]:
     clauses = {c.label: c for c in was.clauses if c.material}
     after = {c.label: c for c in now.clauses if c.material}
     faults = [
-        ("objective", was.objective != now.objective),
+        ("objective", was.objective not in ("", now.objective)),
         ("non_goals", was.non_goals != now.non_goals),
-        ("authority", was.authority != now.authority),
+        ("authority", was.authority not in ("", now.authority)),
         ("risk", _lower(was.risk, now.risk)),
         ("clauses", clauses != after),
         ("label", was.label != now.label),
@@ -199,7 +200,7 @@ def _less(was: PlanRequirement, now: PlanRequirement) -> list[str]:
     if was == now:
         return []
     faults = [
-        ("statement", was.statement != now.statement),
+        ("statement", was.statement not in ("", now.statement)),
         ("clauses", not set(was.clauses) <= set(now.clauses)),
         ("acceptance", not set(was.acceptance) <= set(now.acceptance)),
         ("non_goals", not set(now.non_goals) <= set(was.non_goals)),

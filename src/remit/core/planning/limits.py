@@ -21,14 +21,14 @@ TITLE_LIMIT_CHARS: Final = 500
 PRIORITIES: Final = range(5)
 """0 is the most urgent."""
 
-_PLAIN: Final = (bool, int, type(None))
+_SCALARS: Final = (bool, int, type(None))
 
 
 def text_limits(record: Record, gate: Gate) -> Iterator[Finding]:
     """Every text and list of a record that is too long, or that no UTF-8 can hold."""
     for f in fields(record):
         value = getattr(record, f.name)
-        if type(value) is str and value.isascii() and len(value) <= TEXT_LIMIT_CHARS:
+        if type(value) is str and _plain(value):
             continue
         if value == ():
             continue
@@ -53,11 +53,15 @@ def _faults(path: str, value: Any) -> Iterator[tuple[str, Problem, str]]:
             yield path, Problem.TOO_MANY, why
             return
         for n, each in enumerate(value):
-            if type(each) is not str or not each.isascii() or len(each) > TEXT_LIMIT_CHARS:
+            if type(each) is not str or not _plain(each):
                 yield from _faults(f"{path}[{n}]", each)
-    elif not isinstance(value, _PLAIN):
+    elif not isinstance(value, _SCALARS):
         for f in fields(value):
             yield from _faults(f"{path}.{f.name}", getattr(value, f.name))
+
+
+def _plain(text: str) -> bool:
+    return text.isascii() and len(text) <= TEXT_LIMIT_CHARS and "\0" not in text
 
 
 def _utf8(text: str) -> bool:
