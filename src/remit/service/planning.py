@@ -27,7 +27,7 @@ from remit.core.planning.bundle import (
     Record,
 )
 from remit.core.planning.check import Finding, Gate, blocking, named
-from remit.core.planning.difference import Name, difference
+from remit.core.planning.difference import Difference, Name, difference
 from remit.core.planning.texts import long_texts
 from remit.core.planning.waits import in_order, waits
 from remit.core.refusals import Code, Refused
@@ -100,6 +100,7 @@ class Apply:
     plan: str = ""
     done: int = 0
     total: int = 0
+    _change: Difference | None = None
 
     def run(self) -> Applied | Refused:
         """Every step in order; the first refusal ends it and leaves the apply open."""
@@ -118,7 +119,7 @@ class Apply:
 
     def _told(self, revision: int, *, changed: bool) -> Applied:
         proposed = self.proposed
-        change = difference(proposed.base, proposed.bundle)
+        change = self.change
         return Applied(
             self.plan,
             proposed.bundle.name,
@@ -131,6 +132,13 @@ class Apply:
             change.removed if changed else (),
             proposed.findings,
         )
+
+    @property
+    def change(self) -> Difference:
+        """What the plan changes of the one in force, however far an earlier try got."""
+        if self._change is None:
+            self._change = difference(self.proposed.base, self.proposed.bundle)
+        return self._change
 
     def _revision(self) -> int:
         known = self.proposed.known.plan
@@ -219,7 +227,7 @@ class Apply:
 
     def _moved(self) -> set[Name]:
         """Records that are not what the plan in force has, however far an earlier try got."""
-        change = difference(self.proposed.base, self.proposed.bundle)
+        change = self.change
         return {(each.kind, each.label) for each in change.changed} | {
             (KINDS[type(r)], r.label) for r in change.added
         }
@@ -311,7 +319,7 @@ class Apply:
         """Let admission look at everything that waited for a gate of this plan."""
         for gate in Gate:
             name = planned_gate(gate, self.plan)
-            refused = recheck_gate(self.operations, name, self.progress)
+            refused = recheck_gate(self.operations, name, self.progress, RECHECKS)
             refused = refused or self._recheck_held(f"gate:{name}")
             if refused is not None:
                 return refused

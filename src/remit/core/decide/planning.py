@@ -236,11 +236,16 @@ def _seal(draft: Draft, cmd: c.SealPlanPart) -> Refused | None:
         if isinstance(entry, Planned):
             part.append((name, entry.digest))
             proposed.append((name, entry.proposal))
+    chain, proposal = under_way.chain, under_way.proposal_chain
+    alike = chain == proposal and part == proposed
+    if part:
+        chain = link(chain, part)
+        proposal = chain if alike else link(proposal, proposed)
     event = e.PlanPartSealed(
         names[-1] if names else under_way.after,
         under_way.count + len(part),
-        link(under_way.chain, part) if part else under_way.chain,
-        link(under_way.proposal_chain, proposed) if part else under_way.proposal_chain,
+        chain,
+        proposal,
         complete=len(names) < PART,
     )
     draft.emit("plan", plan.id, event)

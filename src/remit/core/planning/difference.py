@@ -94,7 +94,13 @@ def difference(old: Bundle | None, new: Bundle) -> Difference:
     before = by_name(old) if old is not None else {}
     after = by_name(new)
     added = tuple(record for name, record in after.items() if name not in before)
-    both = [name for name in after if name in before and after[name] != before[name]]
+    both = [
+        name
+        for name, record in after.items()
+        if (old_record := before.get(name)) is not None
+        and old_record is not record
+        and old_record != record
+    ]
     removed = tuple(name for name in before if name not in after)
     renamed = None
     if old is None or old.name != new.name:
