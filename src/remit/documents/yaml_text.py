@@ -16,14 +16,14 @@ from typing import Any, Final
 WIDTH: Final = 96
 """Longest line of a list that is written in one line."""
 
-_WORD: Final = re.compile(r"[^\W\d_](?:[^\s:#,\[\]{}\"'`|&*!%@?]| (?=\S))*\Z")
+_WORD: Final = re.compile(r"[^\W\d_][^\s:#,\[\]{}\"'`|&*!%@?]*\Z")
 _LINE: Final = re.compile(r"[^\W\d_](?:[^\s:#]|:(?=\S)| (?=[^\s#]))*\Z")
 _SAID: Final = frozenset({"null", "true", "false"})
 _ODD: Final = re.compile(r"[^ -~]")
 
 
 def plain_in_line(text: str) -> bool:
-    """Whether a text may stand in a list that is written in one line, without quotes."""
+    """Whether a text is one word that may stand in a list in one line, without quotes."""
     return bool(_WORD.match(text)) and text not in _SAID and text.isprintable()
 
 

@@ -6,12 +6,11 @@ and column of the field that it is about, so that whoever wrote the file can go 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from remit.core.planning.authority import NO_DECISIONS, Decisions
 from remit.core.planning.bundle import Bundle, EdgeType, bundle_digest, record_digest
 from remit.core.planning.check import Finding, check
 from remit.core.planning.difference import name_of
@@ -30,6 +29,9 @@ FORM: Final = "FORM"
 
 FILE_LIMIT_BYTES: Final = BOUNDS.bytes
 """The longest bundle that is read."""
+
+SCHEMA_FILE: Final = "plan.schema.json"
+"""Where a written bundle says that its schema is: beside it."""
 
 FORMATS: Final = ("svg", "dot", "mermaid", "text")
 """Forms of drawings."""
@@ -76,9 +78,11 @@ class Judged:
         return any(p.blocking for p in self.problems)
 
 
-def judge(
-    data: bytes, decisions: Decisions = NO_DECISIONS, previous: Bundle | None = None
-) -> Judged:
+Ask = Callable[[Bundle], Iterable[Finding]]
+"""Gives the findings about a plan: ``check`` alone, or one that knows a ledger as well."""
+
+
+def judge(data: bytes, ask: Ask = check) -> Judged:
     """Read a bundle and check it whole.
 
     A fault of form in a field hides what the rules would say of that field, and of nothing else.
@@ -86,7 +90,8 @@ def judge(
     reading = parse(data)
     told = [Told(p.line, p.column, p.path, p.message) for p in reading.problems]
     if reading.bundle is not None:
-        told += _placed(reading, check(reading.bundle, decisions, previous))
+        found = check(reading.bundle) if reading.problems else ask(reading.bundle)
+        told += _placed(reading, found)
     told.sort(key=lambda p: (p.line, p.column))
     return Judged(reading.bundle, tuple(told))
 

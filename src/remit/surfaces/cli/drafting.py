@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -17,14 +17,11 @@ from remit.core.refusals import Code
 from remit.surfaces.cli.answers import Answer, stop, write_out
 from remit.surfaces.cli.declare import PLAN, stands
 from remit.surfaces.cli.groups import plan
-from remit.surfaces.cli.plan_reads import counts, free, write_text
+from remit.surfaces.cli.plan_files import counts, free, write_text
 from remit.surfaces.cli.session import Session
 
 if TYPE_CHECKING:  # it loads the tables, which --json does without
     from remit.surfaces.cli.screen import Screen
-
-SCHEMA: Final = "plan.schema.json"
-"""Where a drafted file says that its schema is: beside it."""
 
 
 def _drafted(screen: Screen, data: Any) -> None:
@@ -83,15 +80,15 @@ def draft(
     an open ambiguity, and 'plan check' lists them.
     """
     from remit.wiring import input_file
+    from remit.wiring.plans import SCHEMA_FILE, plan_lines
     from remit.wiring.plans import draft as drafted
-    from remit.wiring.plans import plan_lines
 
     if out is not None:
         free(out, force)
     named = name or ("plan" if str(path) == "-" else path.stem)
     with input_file(path) as file:
         found = drafted(fmt, file, named, _map(columns or []))
-    text = "".join(plan_lines(found.bundle, SCHEMA))
+    text = "".join(plan_lines(found.bundle, SCHEMA_FILE))
     bundle = found.bundle
     marked = [bundle.goal.ambiguities, *(r.ambiguities for r in bundle.requirements)]
     data: dict[str, Any] = {

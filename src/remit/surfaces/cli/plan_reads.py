@@ -6,62 +6,90 @@ loads the command-line framework.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from remit.core.refusals import Code
-from remit.surfaces.cli.answers import Answer, stop
+from remit.surfaces.cli.answers import Answer, Stop
 from remit.surfaces.cli.inputs import read_bytes, wrong
-from remit.surfaces.cli.session import Session
+from remit.surfaces.cli.plan_files import bundle_in, bundle_of, counts, has_ledger, write_text
+from remit.surfaces.cli.session import Session, required
 
 if TYPE_CHECKING:
     from remit.core.planning.bundle import Bundle
+    from remit.core.planning.check import Finding
+    from remit.core.planning.difference import Changed, Difference, FieldChange
+    from remit.service.proposing import Proposed
+    from remit.wiring.plans import Judged
 
-USAGE = 2
-REFUSED = 3
-
-
-def counts(bundle: Bundle) -> dict[str, int]:
-    """How many records of each kind a plan has."""
-    return {
-        name: len(getattr(bundle, name)) for name in ("requirements", "nodes", "rows", "items")
-    } | {"edges": sum(len(node.edges) for node in bundle.nodes)}
+USAGE: Final = 2
+REFUSED: Final = 3
 
 
-def bundle_in(file: str) -> Bundle:
-    """The plan in a file. Raises ``INPUT_PROBLEM`` with every fault of its form."""
-    from remit.wiring.plans import FILE_LIMIT_BYTES, read_plan
+def proposed_in(session: Session, bundle: Bundle) -> Proposed:
+    """A plan beside what the ledger has of it. Raises ``Stop`` where nothing can be said of it."""
+    from remit.service.proposing import proposed_on
 
-    path = Path(file)
-    bundle, problems = read_plan(read_bytes(path, FILE_LIMIT_BYTES))
-    if bundle is None:
-        raise wrong("plan", path, problems)
-    return bundle
+    with session.reading() as tx:
+        found: Proposed = required(proposed_on(tx, bundle))
+    return found
+
+
+class Asked:
+    """Asks a ledger for findings, and keeps what else it said."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.proposed: Proposed | None = None
+
+    def __call__(self, bundle: Bundle) -> tuple[Finding, ...]:
+        """The findings about a plan."""
+        self.proposed = proposed_in(self.session, bundle)
+        return self.proposed.findings
 
 
 def check(session: Session, *, file: str, limit: int = 0) -> Answer:
     """``plan check``: every problem of a bundle; 2 where the file is at fault, 3 where the plan is."""
+    from remit.wiring import shown
     from remit.wiring.plans import FILE_LIMIT_BYTES, digest, judge
 
-    judged = judge(read_bytes(Path(file), FILE_LIMIT_BYTES))
-    problems = [problem.as_data() for problem in judged.problems]
-    shown = problems[:limit] if limit else problems
+    data = read_bytes(Path(file), FILE_LIMIT_BYTES)
+    asked = Asked(session) if has_ledger(session) else None
+    judged = judge(data, asked) if asked else judge(data)
     bundle = judged.bundle
-    data = {
+    proposed = asked.proposed if asked else None
+    known = proposed.known.plan if proposed else None
+    sound = bundle is not None and not judged.malformed
+    found = {
         "file": file,
         "plan": bundle.name if bundle else "",
-        "revision": "",
-        "digest": digest(bundle) if bundle and not judged.malformed else "",
+        "ledger": shown(session.url) if asked else "",
+        "revision": f"{known.id}@{known.revision}" if known else "",
+        "in_force": proposed is not None and proposed.in_force,
+        "digest": digest(bundle) if bundle and sound else "",
         "counts": counts(bundle) if bundle else {},
-        "problems": shown,
-        "total": len(problems),
-        "blocking": sum(problem["blocking"] for problem in problems),
-        "truncated": len(shown) < len(problems),
+        **problems_of(judged, limit),
     }
     status = USAGE if judged.malformed else REFUSED if judged.blocking else 0
-    return Answer(data, exit_status=status)
+    return Answer(found, exit_status=status)
+
+
+def problems_of(judged: Judged, limit: int = 0) -> dict[str, Any]:
+    """The problems of a bundle, how many there are, and whether an apply would take it all the same."""
+    from remit.service.proposing import DRAFTED
+
+    problems = [problem.as_data() for problem in judged.problems]
+    part = problems[:limit] if limit else problems
+    stops = [p for p in judged.problems if p.blocking and p.code not in DRAFTED]
+    return {
+        "problems": part,
+        "total": len(problems),
+        "truncated": len(part) < len(problems),
+        "blocking": sum(problem["blocking"] for problem in problems),
+        "admissible": judged.bundle is not None and not stops,
+    }
 
 
 def diff(session: Session, *, file: str, other: str = "") -> Answer:
@@ -70,13 +98,19 @@ def diff(session: Session, *, file: str, other: str = "") -> Answer:
     from remit.core.planning.difference import difference
     from remit.wiring.plans import digest
 
-    if not other:
-        raise stop(Code.BAD_INPUT, "there is nothing to compare with", "name a second file")
-    old: Bundle | None = bundle_in(file)
-    new = bundle_in(other)
+    old: Bundle | None
+    if other:
+        (old, revision), new = bundle_of(session, file), bundle_in(other)
+        needs = needed(old, new)
+    else:
+        new = bundle_in(file)
+        proposed = proposed_in(session, new)
+        old, needs, known = proposed.base, proposed.needs, proposed.known.plan
+        revision = f"{known.id}@{known.revision}" if known else ""
     found = difference(old, new)
     data = {
         "plan": new.name,
+        "revision": revision,
         "old": digest(old) if old else "",
         "digest": digest(new),
         "empty": found.empty,
@@ -87,13 +121,46 @@ def diff(session: Session, *, file: str, other: str = "") -> Answer:
         ],
         "removed": [_named(kind, label) for kind, label in found.removed],
         "renamed": _change(found.name) if found.name and old else None,
-        "needs": [asdict(need) for need in needed(old, new)],
+        "needs": [asdict(need) for need in needs],
         "problems": [],
     }
     return Answer(data)
 
 
-def _added(found: Any) -> list[Any]:
+def applied(session: Session, file: str, report: Callable[[str, int, int], None]) -> dict[str, Any]:
+    """``plan apply``: put the plan of a file in force. Raises ``Stop`` where it is refused."""
+    from remit.core.refusals import Refused
+    from remit.service.planning import apply_plan
+    from remit.wiring.plans import FILE_LIMIT_BYTES, judge, read_plan
+
+    path = Path(file)
+    data = read_bytes(path, FILE_LIMIT_BYTES)
+    bundle, problems = read_plan(data)
+    if bundle is None:
+        raise wrong("plan", path, problems)
+    found = apply_plan(session.operations, bundle, progress=report)
+    if isinstance(found, Refused):
+        if found.code is Code.PLAN_INADMISSIBLE:
+            placed = problems_of(judge(data, Asked(session)))
+            found = replace(found, details={**found.details, **placed})
+        raise Stop(found)
+    judged = judge(data, lambda _: found.findings)
+    return {
+        "file": file,
+        "plan": found.label,
+        "id": found.plan,
+        "revision": found.revision_id,
+        "digest": found.digest,
+        "proposal_digest": found.proposal_digest,
+        "changed": found.changed,
+        "added": [_named(*name) for name in found.added],
+        "revised": [_named(*name) for name in found.revised],
+        "removed": [_named(*name) for name in found.removed],
+        **problems_of(judged),
+    }
+
+
+def _added(found: Difference) -> list[Changed]:
     from remit.core.planning.difference import Changed, name_of
 
     return [Changed(*name_of(record), ()) for record in found.added]
@@ -103,7 +170,7 @@ def _named(kind: str, label: str) -> dict[str, Any]:
     return {"kind": kind, "label": label}
 
 
-def _change(change: Any) -> dict[str, Any]:
+def _change(change: FieldChange) -> dict[str, Any]:
     return {"field": change.field, "old": _built(change.old), "new": _built(change.new)}
 
 
@@ -117,11 +184,19 @@ def graph(
     session: Session, *, file: str, form: str = "text", around: str = "", out: str = ""
 ) -> Answer:
     """``plan graph``: the dependency graph as a drawing."""
-    from remit.wiring.plans import draw
+    from remit.wiring.plans import digest, draw
 
-    bundle = bundle_in(file)
+    bundle, revision = bundle_of(session, file)
     text, nodes, arrows = draw(bundle, form, around)
-    data: dict[str, Any] = {"plan": bundle.name, "format": form, "nodes": nodes, "edges": arrows}
+    data: dict[str, Any] = {
+        "plan": bundle.name,
+        "revision": revision,
+        "digest": digest(bundle),
+        "format": form,
+        "nodes": nodes,
+        "edges": arrows,
+        "problems": [],
+    }
     if out:
         write_text(Path(out), text)
         return Answer(data | {"path": out})
@@ -133,36 +208,6 @@ def schema(session: Session) -> Answer:
     from remit.wiring.plans import plan_schema
 
     return Answer({"schema": plan_schema()})
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write a file in one go, in place of what was there. Raises ``INPUT_PROBLEM``."""
-    import os
-
-    part = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        part.write_text(text, encoding="utf-8")
-        part.replace(path)
-    except OSError as error:
-        raise stop(
-            Code.INPUT_PROBLEM,
-            f"cannot write {path}: {error.strerror}",
-            "see that its folder is there, can be written and has room",
-            path=str(path),
-        ) from error
-    finally:
-        part.unlink(missing_ok=True)
-
-
-def free(path: Path, force: bool) -> None:
-    """See that a file may be written. Raises ``BAD_INPUT`` where something has its name."""
-    if path.exists() and not force:
-        raise stop(
-            Code.BAD_INPUT,
-            f"cannot write {path}: there is something of that name",
-            "give another name, or --force to write over it",
-            path=str(path),
-        )
 
 
 def lines_of(data: Mapping[str, Any]) -> list[str]:

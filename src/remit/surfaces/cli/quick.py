@@ -35,9 +35,10 @@ def _plan(name: str) -> Callable[..., Answer]:
     """A read of plans; what it needs is loaded only where one is asked for."""
 
     def run(session: Session, **given: Any) -> Answer:
-        from remit.surfaces.cli import plan_reads
+        from remit.surfaces.cli import plan_reads, plan_views
 
-        found: Answer = getattr(plan_reads, name)(session, **given)
+        answer = getattr(plan_reads, name, None) or getattr(plan_views, name)
+        found: Answer = answer(session, **given)
         return found
 
     return run
@@ -83,6 +84,11 @@ READS: Final[dict[tuple[str, ...], Read]] = {
         },
     ),
     ("plan", "schema"): Read(_plan("schema")),
+    ("plan", "list"): Read(_plan("listed"), "", _LIMIT),
+    ("plan", "show"): Read(_plan("show"), "name"),
+    ("plan", "export"): Read(
+        _plan("export"), "name", {"--out": ("out", "text"), "--force": ("force", "flag")}
+    ),
     ("limit", "show"): Read(reads.limit_show, "", _LIMIT),
 }
 """Reads that the quick way in understands."""
