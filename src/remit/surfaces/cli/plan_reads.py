@@ -13,8 +13,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 from remit.core.refusals import Code
 from remit.surfaces.cli.answers import Answer, Stop
-from remit.surfaces.cli.inputs import read_bytes, wrong
-from remit.surfaces.cli.plan_files import bundle_in, bundle_of, counts, has_ledger, write_text
+from remit.surfaces.cli.inputs import read_bytes
+from remit.surfaces.cli.plan_files import (
+    at_once,
+    bundle_in,
+    bundle_of,
+    counts,
+    has_ledger,
+    sound,
+    write_text,
+)
 from remit.surfaces.cli.session import Session, required
 
 if TYPE_CHECKING:
@@ -50,6 +58,7 @@ class Asked:
         return self.proposed.findings
 
 
+@at_once()
 def check(session: Session, *, file: str, limit: int = 0) -> Answer:
     """``plan check``: every problem of a bundle; 2 where the file is at fault, 3 where the plan is."""
     from remit.wiring import shown
@@ -92,6 +101,7 @@ def problems_of(judged: Judged, limit: int = 0) -> dict[str, Any]:
     }
 
 
+@at_once()
 def diff(session: Session, *, file: str, other: str = "") -> Answer:
     """``plan diff``: what leads from one plan to another, and the human decisions that this needs."""
     from remit.core.planning.authority import needed
@@ -127,24 +137,22 @@ def diff(session: Session, *, file: str, other: str = "") -> Answer:
     return Answer(data)
 
 
+@at_once()
 def applied(session: Session, file: str, report: Callable[[str, int, int], None]) -> dict[str, Any]:
     """``plan apply``: put the plan of a file in force. Raises ``Stop`` where it is refused."""
     from remit.core.refusals import Refused
     from remit.service.planning import apply_plan
-    from remit.wiring.plans import FILE_LIMIT_BYTES, judge, read_plan
+    from remit.wiring.plans import FILE_LIMIT_BYTES, judged, read_plan
 
     path = Path(file)
-    data = read_bytes(path, FILE_LIMIT_BYTES)
-    bundle, problems = read_plan(data)
-    if bundle is None:
-        raise wrong("plan", path, problems)
+    reading = read_plan(read_bytes(path, FILE_LIMIT_BYTES))
+    bundle = sound(path, reading)
     found = apply_plan(session.operations, bundle, progress=report)
     if isinstance(found, Refused):
         if found.code is Code.PLAN_INADMISSIBLE:
-            placed = problems_of(judge(data, Asked(session)))
+            placed = problems_of(judged(reading, Asked(session)))
             found = replace(found, details={**found.details, **placed})
         raise Stop(found)
-    judged = judge(data, lambda _: found.findings)
     return {
         "file": file,
         "plan": found.label,
@@ -156,7 +164,7 @@ def applied(session: Session, file: str, report: Callable[[str, int, int], None]
         "added": [_named(*name) for name in found.added],
         "revised": [_named(*name) for name in found.revised],
         "removed": [_named(*name) for name in found.removed],
-        **problems_of(judged),
+        **problems_of(judged(reading, lambda _: found.findings)),
     }
 
 
