@@ -16,6 +16,7 @@ from remit.core.change import quick
 from remit.core.commands import Ask, Command, CreateLedger
 from remit.core.decide import (
     compensating,
+    decisions,
     delivery,
     documents,
     effects,
@@ -76,6 +77,7 @@ _HANDLERS: Final[dict[type[Command], Handler]] = {
     **intents.HANDLERS,
     **rechecks.HANDLERS,
     **limits.HANDLERS,
+    **decisions.HANDLERS,
 }
 
 
