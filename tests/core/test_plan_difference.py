@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from tests.core.plans import BUNDLES, goal, item, node, requirement, row, sound
 from tests.core.test_plan_check import Accepts, codes
 
-from remit.core.planning.authority import DecisionKind, needed
+from remit.core.decisions import DecisionKind
+from remit.core.planning.authority import needed
 from remit.core.planning.bundle import (
     Bundle,
     Clause,
@@ -57,10 +58,10 @@ def test_a_label_that_stands_twice_has_no_difference() -> None:
         difference(None, replace(sound(), items=(item(0), item(0))))
 
 
-GOAL = DecisionKind.GOAL_CHANGE
-REDUCED = DecisionKind.SCOPE_REDUCTION
-BYPASS = DecisionKind.DEPENDENCY_BYPASS
-WAIVER = DecisionKind.VERIFICATION_WAIVER
+GOAL = DecisionKind.GOAL
+REDUCED = DecisionKind.REQUIREMENT
+BYPASS = DecisionKind.BYPASS
+WAIVER = DecisionKind.WAIVER
 _S = sound()
 
 
@@ -102,7 +103,7 @@ NEEDS: list[tuple[Callable[[], Bundle], DecisionKind, str]] = [
     (lambda: _only(rows=(*_S.rows[:2], row(2, waived="D-1"))), WAIVER, "row/v2"),
     (
         lambda: _only(items=(*_S.items[:2], item(2, reversal=Reversal(ReversalKind.IRREVERSIBLE)))),
-        DecisionKind.IRREVERSIBLE_ACTION,
+        DecisionKind.IRREVERSIBLE,
         "item/i2",
     ),
 ]

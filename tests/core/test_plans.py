@@ -15,6 +15,8 @@ from tests.core.plans import COMMAND, goal, item, node, requirement, row, sound
 from tests.core.world import HUMAN, World
 
 from remit.core import commands as c
+from remit.core.decision_events import DecisionConsumed
+from remit.core.decisions import Decision, DecisionKind, Option
 from remit.core.facts import Item, PlanRevision, Requirement, Row
 from remit.core.plan_events import ItemSucceeded, ItemUnplanned, PlanClosed
 from remit.core.planning.authority import Need
@@ -700,3 +702,129 @@ def test_no_gate_opens_while_an_apply_is_under_way() -> None:
         assert isinstance(world.do(HUMAN, c.Recheck(name)), Done)
         assert world.status(name) == "draft"
         world.no("bob", c.GrantLease(name), Code.ITEM_NOT_READY)
+
+
+# Decisions.
+
+
+def decide(world: World, plan: Bundle, kind: DecisionKind, *scope: str, **more: Any) -> str:
+    """Let a human accept a decision about a proposed plan; returns its id."""
+    options = more.pop("options", (Option("go", "do it"), Option("stay", "do not", permits=False)))
+    asked = c.ProposeDecision(
+        kind, "May it?", options=options, recommended=more.pop("choose", "go"), scope=scope,
+        plan=plan.name, proposal=proposal_digest(plan), **more,
+    )  # fmt: skip
+    proposed = world.ok("bob", asked)
+    name = proposed.events[-1].stream
+    labels = [option.label for option in options]
+    against = tuple((label, "no") for label in labels if label != asked.recommended)
+    world.ok(HUMAN, c.AcceptDecision(name, rejected=against))
+    return name
+
+
+FREE = PlanNode("n1", ("r1",), bypass=(("n0", ""),))
+
+
+def bypassed(name: str) -> Bundle:
+    """Two requirements, the second of which no longer waits for the first, by a decision."""
+    return one(sound(2), replace(FREE, bypass=(("n0", name),)))
+
+
+def test_a_decision_about_this_proposal_lets_it_be_applied_and_is_consumed_by_the_revision() -> (
+    None
+):
+    world = World()
+    apply(world, sound(2))
+    refuse(world, bypassed("D-1"), Code.PLAN_INADMISSIBLE)
+    name = decide(world, bypassed(""), DecisionKind.BYPASS, "node/n1", "node/n0")
+    refuse(world, sound(2) if name != "D-1" else bypassed(""), Code.PLAN_INADMISSIBLE)
+    done = apply(world, bypassed(name))
+    assert done.revision_id == "P-1@2"
+    assert plan_of(world).decisions == (name,)
+    decision = world.fact("decision", name)
+    assert isinstance(decision, Decision)
+    assert decision.consumed_by == ("P-1@2",)
+    consumed = [r.event for r in world.events() if isinstance(r.event, DecisionConsumed)]
+    assert [(event.revision, event.digest) for event in consumed] == [("P-1@2", done.digest)]
+    assert of(world, "i1").status == "ready"
+
+
+def test_what_a_revision_rests_on_need_not_be_decided_again_while_it_stays() -> None:
+    world = World()
+    apply(world, sound(2))
+    name = decide(world, bypassed(""), DecisionKind.BYPASS, "node/n1", "node/n0")
+    apply(world, bypassed(name))
+    later = one(bypassed(name), item(0, title="Other"))
+    assert apply(world, later).revision == 3
+    decision = world.fact("decision", name)
+    assert isinstance(decision, Decision)
+    assert decision.consumed_by == ("P-1@2", "P-1@3")
+    changed_too = one(later, replace(FREE, bypass=(("n0", name),), requirements=("r1", "r0")))
+    refuse(world, changed_too, Code.PLAN_INADMISSIBLE)
+
+
+SHORT: list[tuple[DecisionKind, tuple[str, ...], dict[str, Any]]] = [
+    (DecisionKind.WAIVER, ("node/n1", "node/n0"), {}),
+    (DecisionKind.BYPASS, ("node/n1",), {}),
+    (DecisionKind.BYPASS, ("node/n1", "node/n0"), {"choose": "stay"}),
+]
+
+
+@pytest.mark.parametrize(("kind", "scope", "more"), SHORT)
+def test_another_kind_scope_or_choice_covers_nothing(
+    kind: DecisionKind, scope: tuple[str, ...], more: dict[str, Any]
+) -> None:
+    world = World()
+    apply(world, sound(2))
+    name = decide(world, bypassed(""), kind, *scope, **more)
+    refuse(world, bypassed(name), Code.PLAN_INADMISSIBLE)
+
+
+def test_a_decision_about_another_proposal_covers_nothing() -> None:
+    world = World()
+    apply(world, sound(2))
+    other = one(bypassed(""), item(0, title="What was not looked at"))
+    name = decide(world, other, DecisionKind.BYPASS, "node/n1", "node/n0")
+    refuse(world, bypassed(name), Code.PLAN_INADMISSIBLE)
+
+
+def test_a_decision_that_ends_shuts_the_gate_of_what_rests_on_it() -> None:
+    how = Reversal(ReversalKind.IRREVERSIBLE, "", "mail", "the log", "all customers")
+    world = World()
+    plan = one(sound(1), item(0, reversal=how))
+    kind, until = DecisionKind.IRREVERSIBLE, world.now + 10_000_000
+    name = decide(world, plan, kind, "item/i0", expires_at=until)
+    apply(world, one(sound(1), item(0, reversal=replace(how, decision=name))))
+    work = of(world, "i0").id
+    assert world.status(work) == "ready"
+    world.pass_us(10_000_000)
+    world.no("bob", c.GrantLease(work), Code.ITEM_NOT_READY)
+    world.ok(HUMAN, c.Recheck(work))
+    held = world.item(work)
+    assert (held.status, held.hold and held.hold.trigger) == ("held", "gate:decision/P-1")
+    assert "decision" in opens(held)
+
+
+def test_decisions_that_conflict_stop_planning_and_are_both_named() -> None:
+    world = World()
+    apply(world, sound(2))
+    wanted = one(sound(2), item(0, title="Other"))
+    scope = ("goal/export",)
+    first = decide(world, wanted, DecisionKind.GOAL, *scope)
+    second = decide(
+        world, wanted, DecisionKind.GOAL, *scope, options=(Option("go", "do something else"),)
+    )
+    refused = refuse(world, wanted, Code.PLAN_INADMISSIBLE)
+    (problem,) = refused.details["problems"]
+    assert (problem["code"], problem["path"]) == ("DECISIONS_CONFLICT", [first, second])
+
+
+def test_an_ambiguity_is_settled_by_a_decision_about_what_it_stands_in() -> None:
+    world = World()
+    unclear = replace(goal(1), ambiguities=(Ambiguity("a", "which?"),))
+    apply(world, one(sound(1), unclear))
+    assert of(world, "i0").gate == "goal/P-1"
+    name = decide(world, one(sound(1), unclear), DecisionKind.GOAL, "goal/export")
+    settled = replace(unclear, ambiguities=(Ambiguity("a", "which?", decision=name),))
+    apply(world, one(sound(1), settled))
+    assert of(world, "i0").status == "ready"

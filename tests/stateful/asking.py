@@ -18,6 +18,7 @@ from typing import Any
 
 from tests.core.traffic import KINDS, LATE, MIXED, SMALL, Ask, Traffic
 from tests.core.world import BASE, COMMAND, HUMAN, OTHER, VERIFIER, sha
+from tests.stateful.deciding import Deciding
 from tests.stateful.effect_asking import EffectAsking
 from tests.stateful.plan_asking import PlanAsking
 
@@ -61,6 +62,7 @@ class Everything(Traffic):
         self.seen: Counter[tuple[str, str]] = Counter()
         self.urgent = False
         self.effect_work = EffectAsking(self.world, most)
+        self.deciding = Deciding(self.world)
         self.share = 0.7 if profile == "effects" else 0.15
         self.plans = PlanAsking(self.world)
         self.planned = 0.5 if profile == "plans" else 0.05
@@ -72,6 +74,8 @@ class Everything(Traffic):
             return self.effect_work.ask(self.rnd)
         if self.rnd.random() < 0.25:
             return self.rnd.choice(ASKED)(self)
+        if self.rnd.random() < 0.05:
+            return self.deciding.ask(self.rnd)
         return super()._ask()
 
     def _run(self, calls: list[Call], atomic: bool) -> list[Answer]:

@@ -15,8 +15,9 @@ from tests.core.world import HUMAN, OTHER, World
 
 from remit.core import commands as c
 from remit.core.commands import Command
+from remit.core.decisions import DecisionKind
 from remit.core.facts import Planned, PlanRevision
-from remit.core.planning.authority import DecisionKind, Need
+from remit.core.planning.authority import Need
 from remit.core.planning.bundle import (
     KINDS,
     Ambiguity,
@@ -127,9 +128,7 @@ class PlanAsking:
         digest = plan.open.digest if plan is not None and plan.open is not None else "d"
         if rnd.random() < 0.3:
             digest = "d" * 64
-        need = Need(
-            DecisionKind.GOAL_CHANGE, ("goal/export",), "x", ("goal", "export"), "x", ("D-1",)
-        )
+        need = Need(DecisionKind.GOAL, ("goal/export",), "x", ("goal", "export"), "x", ("D-1",))
         steps: list[Command] = [
             c.OpenPlan(NAME, 7, digest, digest),
             c.OpenPlan("two words", 0, digest, digest),

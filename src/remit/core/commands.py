@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from remit.core.asking import NO_TEXT, Ask, Command, Text
 from remit.core.change import quick
 from remit.core.checks import Check
+from remit.core.decision_commands import AcceptDecision, ProposeDecision, RejectDecision
 from remit.core.effect_commands import (
     CancelWork,
     CarryEpoch,
@@ -64,6 +65,7 @@ from remit.core.rows import RowSpec
 
 __all__ = [
     "NO_TEXT",
+    "AcceptDecision",
     "AcceptRule",
     "AddDependency",
     "AddNote",
@@ -97,6 +99,7 @@ __all__ = [
     "ObserveShip",
     "OpenPlan",
     "OpenTriage",
+    "ProposeDecision",
     "QuarantineRow",
     "Recheck",
     "RecheckHolds",
@@ -110,6 +113,7 @@ __all__ = [
     "RegisterPolicy",
     "RegisterRule",
     "RegisterValidation",
+    "RejectDecision",
     "ReleaseKillSwitch",
     "ReleaseLease",
     "RemoveDependency",

@@ -12,10 +12,11 @@ needs no change of state.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Final, NewType
 
 from remit.core.change import quick
+from remit.core.decisions import Decided, Decision
+from remit.core.edges import Dependency, DependencyKind, EdgeState
 from remit.core.effect_facts import (
     AdmissionPolicy,
     Capacity,
@@ -55,6 +56,8 @@ __all__ = [
     "ActorKind",
     "Assurance",
     "Attempt",
+    "Decided",
+    "Decision",
     "Dependency",
     "DependencyKind",
     "DueRecheck",
@@ -109,6 +112,7 @@ COUNTERS: Final = (
     "limits",
     "plan",
     "node",
+    "decision",
 )
 """Counters of the ledger, each an integer fact ``("counter", name)``; absent means zero."""
 
@@ -119,45 +123,6 @@ Beside them, ``("load", "actor/NAME")``, ``("load", "class/NAME")`` and ``("load
 count live leases for the limits of CONTRACT 6, and ``("load", "stored/CLASS")`` the effect work of a
 class that is not finished.
 """
-
-
-class DependencyKind(StrEnum):
-    """How one item waits on another.
-
-    ``waits-for-child`` is the part of a ``waits-for`` that stands for one child of the target.
-    """
-
-    BLOCKS = "blocks"
-    PARENT = "parent-child"
-    CONDITIONAL = "conditional-blocks"
-    WAITS_FOR = "waits-for"
-    WAITS_FOR_CHILD = "waits-for-child"
-
-
-class EdgeState(StrEnum):
-    """What is known of a dependency: ``dead`` can never be met any more."""
-
-    UNMET = "unmet"
-    MET = "met"
-    DEAD = "dead"
-
-
-@quick
-@dataclass(frozen=True, slots=True)
-class Dependency:
-    """One edge, as its dependent item keeps it.
-
-    ``target`` is what the dependent named: an item id, or ``?alias`` while no such item is known.
-    ``via`` is the last item of the chain of successors, which is what the edge is judged by.
-    ``inner`` says that the target descends from the dependent: such a wait is its own, and is not
-    passed down to its children, or an epic that waits for its parts could never move.
-    """
-
-    target: str
-    kind: DependencyKind
-    state: EdgeState
-    via: str
-    inner: bool = False
 
 
 @quick
@@ -343,6 +308,8 @@ Fact = (
     | Limit
     | Spend
     | Rate
+    | Decision
+    | Decided
     | int
     | str
 )
@@ -385,5 +352,7 @@ FACT_TYPES: Final[dict[str, type]] = {
     "charge": int,
     "active": int,
     "lane-turn": int,
+    "decision": Decision,
+    "decided": Decided,
 }
 """Which type a kind of fact has; stores decode by it."""

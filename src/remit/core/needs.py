@@ -45,6 +45,8 @@ def needs(command: c.Command, ask: c.Ask) -> Iterable[Key]:
             keys.append(("item", command.target))
         case k.ObserveEffect() | k.NoteTermination() | k.RepeatRequest():
             keys.append(("effect", command.effect))
+        case c.AcceptDecision() | c.RejectDecision():
+            keys.append(("decision", command.decision))
         case c.ResolveTriage():
             keys.append(("triage", command.record))
         case c.ApplyPlanRecord() | c.ApplyPlanItem():

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
+from remit.core.decisions import DecisionKind
 from remit.core.facts import (
     Dependency,
     DependencyKind,
@@ -21,7 +22,7 @@ from remit.core.facts import (
     Requirement,
     Row,
 )
-from remit.core.planning.authority import DecisionKind, Need
+from remit.core.planning.authority import Need
 from remit.core.planning.bundle import ReversalKind, Risk
 from remit.core.planning.deciding import LedgerDecisions
 from remit.core.planning.findings import Gate
@@ -43,7 +44,7 @@ def ask_gates(draft: Draft, item: Item, governed: Governed) -> Iterator[Asked]:
     evidence = f"{plan.id}@{plan.revision}"
     closed = plan.open is None and plan.revision > 0 and not governed.left
     yield Gate.PLAN_OPEN, closed, "" if closed else "open", "closed", evidence
-    decisions = LedgerDecisions(draft.get, plan.proposal, draft.now)
+    decisions = LedgerDecisions(draft.get, plan.proposal, draft.now, plan.id, plan.decisions)
     yield _goal(draft, plan, decisions)
     requirements = [draft.get("requirement", name) for name in item.plan.requirements]
     yield _requirements(plan, requirements)
@@ -107,8 +108,10 @@ def _decided(governed: Governed, rows: list[Row], decisions: LedgerDecisions) ->
     wanted = [(row.waived, _waiver(row)) for row in rows if row.waived]
     if governed.reversal == ReversalKind.IRREVERSIBLE:
         at = ("item", governed.label)
-        kind, scope = DecisionKind.IRREVERSIBLE_ACTION, (f"item/{governed.label}",)
-        need = Need(kind, scope, "what it does cannot be undone", at, "reversal.decision")
+        kind, scope = DecisionKind.IRREVERSIBLE, (f"item/{governed.label}",)
+        need = Need(
+            kind, scope, "what it does cannot be undone", at, "reversal.decision", (), kept=True
+        )
         wanted.append((governed.decision, need))
     for ref, need in wanted:
         if not ref or decisions.fault(ref, need):
@@ -117,8 +120,8 @@ def _decided(governed: Governed, rows: list[Row], decisions: LedgerDecisions) ->
 
 
 def _waiver(row: Row) -> Need:
-    kind, scope = DecisionKind.VERIFICATION_WAIVER, (f"row/{row.label}",)
-    return Need(kind, scope, "it goes unproved", ("row", row.label), "waived")
+    kind, scope = DecisionKind.WAIVER, (f"row/{row.label}",)
+    return Need(kind, scope, "it goes unproved", ("row", row.label), "waived", (), kept=True)
 
 
 def by_plan(draft: Draft, governed: Governed, edge: Dependency) -> bool:

@@ -12,9 +12,10 @@ from typing import Any, Final
 
 import msgspec
 
+from remit.core.decisions import Decision
 from remit.core.planning.authority import Need, needed
 from remit.core.planning.bundle import KINDS, Bundle, Record, bundle_digest, undecided
-from remit.core.planning.check import Finding, Problem, blocking, check
+from remit.core.planning.check import Finding, Problem, blocking, check, named
 from remit.core.planning.deciding import LedgerDecisions
 from remit.core.planning.difference import Name
 from remit.core.refusals import Code, Refused
@@ -22,6 +23,9 @@ from remit.ports import ReadTx
 from remit.service.fitting import misshapen
 from remit.service.operations import Operations
 from remit.service.planned import Entries, base_of, entries
+
+MANY: Final = 1_000
+"""Decisions that are read at once."""
 
 DRAFTED: Final = frozenset(
     (
@@ -114,10 +118,26 @@ def proposed_on(tx: ReadTx, bundle: Bundle) -> Proposed | Refused:
             keys.update(tx.load([(kind, name)]))
         return keys[kind, name]
 
-    decisions = LedgerDecisions(get, proposal, tx.now())
-    findings = check(bundle, decisions, base)
+    plan = known.plan.id if known.plan is not None else ""
     needs = needed(base, bundle)
+    refs = _refs(tx, bundle, needs)
+    decisions = LedgerDecisions(get, proposal, tx.now(), plan, refs)
+    findings = check(bundle, decisions, base)
     return Proposed(bundle, digests, digest, proposal, known, base, needs, findings)
+
+
+def _refs(tx: ReadTx, bundle: Bundle, needs: tuple[Need, ...]) -> tuple[str, ...]:
+    """The decisions that a plan names, and those that were made about it."""
+    refs = dict.fromkeys(ref for *_, ref in named(bundle))
+    refs |= dict.fromkeys(ref for need in needs for ref in need.refs)
+    after = ""
+    while names := tx.names("decision", after, MANY):
+        facts = tx.load([("decision", name) for name in names])
+        for fact in facts.values():
+            if isinstance(fact, Decision) and fact.plan == bundle.name:
+                refs[fact.id] = None
+        after = names[-1]
+    return tuple(refs)
 
 
 def inadmissible(name: str, found: tuple[Finding, ...]) -> Refused:

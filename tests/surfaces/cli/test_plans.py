@@ -38,7 +38,7 @@ def test_a_sound_plan_passes_with_its_digest(bare: Cli) -> None:
     assert data["problems"] == []
     assert data["plan"] == "faster-search"
     assert data["counts"] == {"requirements": 2, "nodes": 2, "rows": 3, "items": 2, "edges": 1}
-    assert len(data["digest"]) == 64
+    assert len(data["digest"]) == len(data["proposal_digest"]) == 64
     shown = bare.text("plan", "check", "plan.yaml")
     assert "nothing wrong" in shown
     assert data["digest"] in shown

@@ -16,6 +16,7 @@ from remit.core.change import quick
 from remit.core.commands import Ask, Command, CreateLedger
 from remit.core.decide import (
     compensating,
+    decisions,
     delivery,
     documents,
     effects,
@@ -78,6 +79,7 @@ _HANDLERS: Final[dict[type[Command], Handler]] = {
     **rechecks.HANDLERS,
     **limits.HANDLERS,
     **planning.HANDLERS,
+    **decisions.HANDLERS,
 }
 
 

@@ -26,7 +26,7 @@ from remit.core.planning.bundle import (
     PlanRequirement,
     link,
 )
-from remit.core.planning.deciding import LedgerDecisions
+from remit.core.planning.deciding import LedgerDecisions, consume
 from remit.core.planning.index import names_problem
 from remit.core.planning.stages import goal_alone, requirement_alone
 from remit.core.planning.texts import without
@@ -275,6 +275,7 @@ def _close(draft: Draft, cmd: c.ClosePlan) -> Refused | None:
         tuple(dict.fromkeys((*cmd.named, *(ref for need in cmd.needs for ref in need.refs)))),
     )
     draft.emit("plan", plan.id, event)
+    consume(draft, event.decisions, event.plan_revision_id, event.digest)
     return None
 
 
@@ -300,7 +301,8 @@ def _differs(plan: PlanRevision, under_way: OpenApply, cmd: c.ClosePlan) -> Refu
 
 def _undecided(draft: Draft, cmd: c.ClosePlan) -> Refused | None:
     """Refuse while decisions contradict one another, or one that is needed is not there."""
-    decisions = LedgerDecisions(draft.get, cmd.proposal_digest, draft.now)
+    named = tuple(dict.fromkeys((*cmd.named, *(ref for need in cmd.needs for ref in need.refs))))
+    decisions = LedgerDecisions(draft.get, cmd.proposal_digest, draft.now, cmd.plan, named)
     for ids in decisions.conflicts():
         return Refused(
             Code.DECISIONS_CONFLICT,

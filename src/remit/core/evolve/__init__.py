@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from remit.core.events import Recorded
 from remit.core.evolve import (
+    decisions,
     documents,
     effects,
     entities,
@@ -36,6 +37,7 @@ _HANDLERS = {
     **effects.HANDLERS,
     **plans.HANDLERS,
     **planned.HANDLERS,
+    **decisions.HANDLERS,
 }
 
 

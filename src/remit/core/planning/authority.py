@@ -13,38 +13,33 @@ anything (``NoDecisions``), so what needs a decision fails closed.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from enum import StrEnum
+from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
+from remit.core.decisions import DecisionKind
 from remit.core.planning.bundle import (
+    KINDS,
     Bundle,
     EdgeType,
+    PlanGoal,
     PlanItem,
     PlanNode,
     PlanRequirement,
+    Record,
     ReversalKind,
     Risk,
+    undecided,
 )
-
-
-class DecisionKind(StrEnum):
-    """The kinds of decisions that only a human accepts."""
-
-    GOAL_CHANGE = "material-goal-or-non-goal-change"
-    SCOPE_REDUCTION = "requirement-removal-or-scope-reduction"
-    DEPENDENCY_BYPASS = "dependency-bypass"
-    VERIFICATION_WAIVER = "verification-waiver"
-    IRREVERSIBLE_ACTION = "irreversible-action-authorization"
-    SPEND_OR_AUTONOMY = "cloud-spend-or-live-autonomy-activation"
 
 
 @dataclass(frozen=True, slots=True)
 class Need:
     """One step that needs a decision of this kind about all of ``scope`` (``KIND/LABEL``).
 
-    ``kind``, ``label`` and ``field`` of the record say where the decision is named, ``refs`` what is
-    named there. ``why`` says in a few words what the step is.
+    ``at`` (kind and label of a record) and ``field`` say where the decision is named, ``refs`` what is
+    named there. ``why`` says in a few words what the step is. ``kept`` says that the plan in force
+    took the step before, with the same decisions, of records that have not changed since: then the
+    decision has to stand still, and may be about the proposal that took it.
     """
 
     kind: DecisionKind
@@ -53,6 +48,7 @@ class Need:
     at: tuple[str, str]
     field: str
     refs: tuple[str, ...] = ()
+    kept: bool = False
 
 
 class Decisions(Protocol):
@@ -87,18 +83,36 @@ def needed(old: Bundle | None, new: Bundle) -> tuple[Need, ...]:
     """Every decision that the new plan needs, by stage; ``old`` is the plan in force, if any.
 
     What stands in the new plan by itself (an excluded clause, a bypass, a waived row, an irreversible
-    action) needs its decision whether or not the older plan had it.
+    action, an ambiguity that a decision settles) needs its decision whether or not the older plan had
+    it.
     """
-    return (*standing(new), *(changes(old, new) if old is not None else ()))
+    if old is None:
+        return tuple(standing(new))
+    before = {(need.at, need.scope, need.refs) for need in standing(old)}
+    known, now = (_bare(old), _bare(new)) if before else ({}, {})
+    found = []
+    for need in standing(new):
+        same = (need.at, need.scope, need.refs) in before and known[need.at] == now[need.at]
+        found.append(replace(need, kept=True) if same else need)
+    return (*found, *changes(old, new))
+
+
+def _bare(plan: Bundle) -> dict[tuple[str, str], Record]:
+    """The records of a plan without their decisions."""
+    return {(KINDS[type(r)], r.label): undecided(r) for r in plan.records()}
 
 
 def standing(plan: Bundle) -> Iterator[Need]:
     """The decisions that a plan needs for what it says, whatever was before."""
     goal = plan.goal
     home = ("goal", goal.label)
+    owners: tuple[PlanGoal | PlanRequirement, ...] = (goal, *plan.requirements)
+    for record in owners:
+        if record.ambiguities:
+            yield from _settled(record)
     for n, each in enumerate(goal.exclusions):
         yield Need(
-            DecisionKind.SCOPE_REDUCTION,
+            DecisionKind.REQUIREMENT,
             (f"clause/{each.clause}",),
             f"no requirement covers the clause {each.clause!r}",
             home,
@@ -114,7 +128,7 @@ def standing(plan: Bundle) -> Iterator[Need]:
     for item in plan.items:
         if item.reversal.kind is ReversalKind.IRREVERSIBLE:
             yield Need(
-                DecisionKind.IRREVERSIBLE_ACTION,
+                DecisionKind.IRREVERSIBLE,
                 (f"item/{item.label}",),
                 "what it does cannot be undone",
                 ("item", item.label),
@@ -131,6 +145,21 @@ def changes(old: Bundle, new: Bundle) -> Iterator[Need]:
     yield from _evidence(old, new)
 
 
+def _settled(record: PlanGoal | PlanRequirement) -> Iterator[Need]:
+    """Ambiguities that a decision settles, and nothing else does."""
+    kind = KINDS[type(record)]
+    for n, each in enumerate(record.ambiguities):
+        if each.decision and not each.clarification:
+            yield Need(
+                DecisionKind.GOAL,
+                (f"{kind}/{record.label}",),
+                f"a decision says what {each.label!r} means",
+                (kind, record.label),
+                f"ambiguities[{n}].decision",
+                (each.decision,),
+            )
+
+
 def _one(ref: str) -> tuple[str, ...]:
     return (ref,) if ref else ()
 
@@ -138,11 +167,11 @@ def _one(ref: str) -> tuple[str, ...]:
 def _bypass(node: str, target: str, field: str, refs: tuple[str, ...]) -> Need:
     scope = (f"node/{node}", f"node/{target}")
     why = f"it no longer waits for {target!r}"
-    return Need(DecisionKind.DEPENDENCY_BYPASS, scope, why, ("node", node), field, refs)
+    return Need(DecisionKind.BYPASS, scope, why, ("node", node), field, refs)
 
 
 def _waiver(row: str, why: str, at: tuple[str, str], field: str, *refs: str) -> Need:
-    return Need(DecisionKind.VERIFICATION_WAIVER, (f"row/{row}",), why, at, field, refs)
+    return Need(DecisionKind.WAIVER, (f"row/{row}",), why, at, field, refs)
 
 
 def _goal(old: Bundle, new: Bundle) -> Iterator[Need]:
@@ -163,7 +192,7 @@ def _goal(old: Bundle, new: Bundle) -> Iterator[Need]:
         scope = (f"goal/{now.label}", *(f"clause/{label}" for label in touched))
         why = f"the goal changes in {', '.join(differ)}"
         home = ("goal", now.label)
-        yield Need(DecisionKind.GOAL_CHANGE, scope, why, home, "decisions", now.decisions)
+        yield Need(DecisionKind.GOAL, scope, why, home, "decisions", now.decisions)
 
 
 def _lower(was: Risk, now: Risk) -> bool:
@@ -177,7 +206,7 @@ def _requirements(old: Bundle, new: Bundle) -> Iterator[Need]:
         now = after.get(was.label)
         if now is None:
             yield Need(
-                DecisionKind.SCOPE_REDUCTION,
+                DecisionKind.REQUIREMENT,
                 (f"requirement/{was.label}",),
                 f"the requirement {was.label!r} is removed",
                 ("goal", new.goal.label),
@@ -186,7 +215,7 @@ def _requirements(old: Bundle, new: Bundle) -> Iterator[Need]:
             )
         elif less := _less(was, now):
             yield Need(
-                DecisionKind.SCOPE_REDUCTION,
+                DecisionKind.REQUIREMENT,
                 (f"requirement/{was.label}",),
                 f"it may ask for less: {', '.join(less)}",
                 ("requirement", was.label),
@@ -261,5 +290,5 @@ def _evidence(old: Bundle, new: Bundle) -> Iterator[Need]:
         was = items.get(item.label)
         if was is not None and _lower(was.risk, item.risk):
             scope, why = (f"item/{item.label}",), "its risk is said to be lower"
-            kind = DecisionKind.VERIFICATION_WAIVER
+            kind = DecisionKind.WAIVER
             yield Need(kind, scope, why, home, "decisions", new.goal.decisions)

@@ -61,6 +61,7 @@ class Asked:
 @at_once()
 def check(session: Session, *, file: str, limit: int = 0) -> Answer:
     """``plan check``: every problem of a bundle; 2 where the file is at fault, 3 where the plan is."""
+    from remit.core.planning.bundle import proposal_digest
     from remit.wiring import shown
     from remit.wiring.plans import FILE_LIMIT_BYTES, digest, judge
 
@@ -70,14 +71,15 @@ def check(session: Session, *, file: str, limit: int = 0) -> Answer:
     bundle = judged.bundle
     proposed = asked.proposed if asked else None
     known = proposed.known.plan if proposed else None
-    sound = bundle is not None and not judged.malformed
+    whole = bundle is not None and not judged.malformed
     found = {
         "file": file,
         "plan": bundle.name if bundle else "",
         "ledger": shown(session.url) if asked else "",
         "revision": f"{known.id}@{known.revision}" if known else "",
         "in_force": proposed is not None and proposed.in_force,
-        "digest": digest(bundle) if bundle and sound else "",
+        "digest": digest(bundle) if bundle and whole else "",
+        "proposal_digest": proposal_digest(bundle) if bundle and whole else "",
         "counts": counts(bundle) if bundle else {},
         **problems_of(judged, limit),
     }
@@ -105,6 +107,7 @@ def problems_of(judged: Judged, limit: int = 0) -> dict[str, Any]:
 def diff(session: Session, *, file: str, other: str = "") -> Answer:
     """``plan diff``: what leads from one plan to another, and the human decisions that this needs."""
     from remit.core.planning.authority import needed
+    from remit.core.planning.bundle import proposal_digest
     from remit.core.planning.difference import difference
     from remit.wiring.plans import digest
 
@@ -123,6 +126,7 @@ def diff(session: Session, *, file: str, other: str = "") -> Answer:
         "revision": revision,
         "old": digest(old) if old else "",
         "digest": digest(new),
+        "proposal_digest": proposal_digest(new),
         "empty": found.empty,
         "added": [_named(each.kind, each.label) for each in _added(found)],
         "changed": [
