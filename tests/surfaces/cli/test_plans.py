@@ -226,7 +226,10 @@ def test_a_draft_is_a_file_that_the_check_reads(bare: Cli) -> None:
         {"row": 2, "id": "req-a", "code": "DUPLICATE_ID", "reason": "an earlier row has this id"}
     ]
     text = (bare.cwd / "draft.yaml").read_text()
-    assert text.startswith("# yaml-language-server: $schema=plan.schema.json\nplan: r\n")
+    assert text.startswith(
+        "# yaml-language-server: $schema=plan.schema.json\n# drafted from r.csv: 3 rows, 2 drafted\n"
+        "# columns: label, statement, title\n# left out, row 2 req-a: DUPLICATE_ID\nplan: r\n"
+    )
     problems = bare.json("plan", "check", "draft.yaml", status=3)["problems"]
     assert sum(p["code"] == "AMBIGUITY_OPEN" for p in problems) == data["gaps"]
     assert not any(p["code"] == "FORM" for p in problems)

@@ -7,9 +7,10 @@ does not tell that it is open, so that a check of it is a list of what to ask.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -19,6 +20,9 @@ from remit.surfaces.cli.declare import PLAN, stands
 from remit.surfaces.cli.groups import plan
 from remit.surfaces.cli.plan_files import counts, free, write_text
 from remit.surfaces.cli.session import Session
+
+LEFT: Final = 100
+"""Rows left out that a drafted file names at its top; the answer names all."""
 
 if TYPE_CHECKING:  # it loads the tables, which --json does without
     from remit.surfaces.cli.screen import Screen
@@ -88,8 +92,9 @@ def draft(
     named = name or ("plan" if str(path) == "-" else path.stem)
     with input_file(path) as file:
         found = drafted(fmt, file, named, _map(columns or []))
-    text = "".join(plan_lines(found.bundle, SCHEMA_FILE))
     bundle = found.bundle
+    told = f"drafted from {path.name}: {found.rows} rows, {found.drafted} drafted"
+    text = "".join(plan_lines(bundle, SCHEMA_FILE, (told, *found.notes, *_left(found.left))))
     marked = [bundle.goal.ambiguities, *(r.ambiguities for r in bundle.requirements)]
     data: dict[str, Any] = {
         "format": fmt,
@@ -107,6 +112,13 @@ def draft(
         return Answer(data | {"text": text}, _drafted)
     write_text(out, text)
     return Answer(data | {"path": str(out)}, _drafted)
+
+
+def _left(rows: Sequence[Any]) -> tuple[str, ...]:
+    """What is not in the draft, as it stands at the top of its file."""
+    more = [f"and {len(rows) - LEFT} more"] if len(rows) > LEFT else []
+    said = (f"left out, row {one.row} {one.id}: {one.code}" for one in rows[:LEFT])
+    return (*said, *more)
 
 
 def _map(given: list[str]) -> dict[str, str]:
