@@ -86,7 +86,13 @@ def _digest(record: Record) -> str:
 
 
 def propose(operations: Operations, bundle: Bundle) -> Proposed | Refused:
-    """Check a plan against the ledger as it is now; writes nothing.
+    """Check a plan against the ledger as it is now; writes nothing. See ``proposed_on``."""
+    with operations.store.read() as tx:
+        return proposed_on(tx, bundle)
+
+
+def proposed_on(tx: ReadTx, bundle: Bundle) -> Proposed | Refused:
+    """Check a plan against a snapshot of the ledger, of now or of the past.
 
     Refuses ``BAD_INPUT`` for a value that is no plan, and ``PLAN_INADMISSIBLE`` for one that labels a
     record twice, since then nothing can be said of it.
@@ -103,21 +109,19 @@ def propose(operations: Operations, bundle: Bundle) -> Proposed | Refused:
         return inadmissible(bundle.name, blocking(check(bundle)))
     proposed = {n: digests[n] if (u := undecided(r)) is r else _digest(u) for n, r in bare}
     digest, proposal = bundle_digest(digests), bundle_digest(proposed)
-    with operations.store.read() as tx:
-        known = entries(tx, bundle.name)
-        base = base_of(tx, known, bundle, digests)
-        keys: dict[tuple[str, str], Any] = {}
-
-        def get(kind: str, name: str) -> Any:
-            if (kind, name) not in keys:
-                keys.update(tx.load([(kind, name)]))
-            return keys[kind, name]
-
-        plan = known.plan.id if known.plan is not None else ""
-        refs = _refs(tx, bundle, needed(base, bundle))
-        decisions = LedgerDecisions(get, proposal, tx.now(), plan, refs)
-        findings = check(bundle, decisions, base)
+    known = entries(tx, bundle.name)
+    base = base_of(tx, known, bundle, digests)
     needs = needed(base, bundle)
+    keys: dict[tuple[str, str], Any] = {}
+
+    def get(kind: str, name: str) -> Any:
+        if (kind, name) not in keys:
+            keys.update(tx.load([(kind, name)]))
+        return keys[kind, name]
+
+    plan = known.plan.id if known.plan is not None else ""
+    decisions = LedgerDecisions(get, proposal, tx.now(), plan, _refs(tx, bundle, needs))
+    findings = check(bundle, decisions, base)
     return Proposed(bundle, digests, digest, proposal, known, base, needs, findings)
 
 
