@@ -6,6 +6,7 @@ Everything goes through the one operation ``apply_plan``, on a ledger in memory.
 from __future__ import annotations
 
 from dataclasses import replace
+from random import Random
 from typing import Any
 
 import pytest
@@ -13,10 +14,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.core.plans import COMMAND, goal, item, node, requirement, row, sound
 from tests.core.world import HUMAN, World
+from tests.stateful.plan_asking import made
 
 from remit.core import commands as c
 from remit.core.decision_events import DecisionConsumed
 from remit.core.decisions import Decision, DecisionKind, Option
+from remit.core.evolve import evolve
 from remit.core.facts import Item, PlanRevision, Requirement, Row
 from remit.core.plan_events import ItemSucceeded, ItemUnplanned, PlanClosed
 from remit.core.planning.authority import Need
@@ -38,9 +41,11 @@ from remit.core.planning.difference import bundle_of, name_of
 from remit.core.refusals import Code, Refused
 from remit.core.rows import Control, RowKind, RowSpec
 from remit.service.engine import Done
+from remit.service.integrity import verify
 from remit.service.planned import read_plan
 from remit.service.planning import Applied, Apply
 from remit.service.proposing import Proposed, propose
+from remit.service.reading.brief import build, markdown
 from remit.service.reading.items import show
 from remit.service.reading.waiting import blocked, explain
 from remit.service.reading.waiting import how_to_open as opens
@@ -189,6 +194,21 @@ def test_long_texts_are_blobs_and_come_back() -> None:
         assert not isinstance(other, Refused)
         assert other["expectation"][0]["statement"] == long
         assert other["rows"][0]["argv"] == ["true"]
+
+
+def test_the_brief_says_what_the_plan_says() -> None:
+    world = World()
+    asked = requirement(0, acceptance=("a file exists", "x" * 2_000), non_goals=("zip files",))
+    how = Reversal(ReversalKind.COMPENSATION, "delete it", "a file", "ls", "one folder")
+    apply(world, one(one(sound(1), asked), item(0, non_goals=("no tuning",), reversal=how)))
+    with world.store.read() as tx:
+        brief = build(tx, of(world, "i0").id)
+    assert not isinstance(brief, Refused)
+    assert brief["requirements"][0]["acceptance"] == ["a file exists", "x" * 2_000]
+    assert brief["non_goals"] == ["no tuning"]
+    told = markdown(brief)
+    for words in ("a file exists", "zip files", "no tuning", "blast_radius: one folder"):
+        assert words in told
 
 
 def test_steps_of_an_apply_are_not_taken_from_a_caller() -> None:
@@ -535,6 +555,27 @@ def test_a_plan_takes_over_drafts_of_the_same_label() -> None:
     found = busy.ops(HUMAN).apply_plan(sound(1))
     assert isinstance(found, Refused)
     assert found.code is Code.LABEL_TAKEN
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_any_plan_follows_on_any_other_and_is_what_is_read_back(seed: int, decided: None) -> None:
+    """Six plans after one another, with work going on in between; the rows stay the fold."""
+    rnd, world = Random(seed), World()
+    applied = 0
+    for _ in range(6):
+        plan = made(rnd)
+        found = world.ops(HUMAN).apply_plan(plan)
+        if isinstance(found, Refused):
+            assert found.code is Code.PLAN_INADMISSIBLE
+            continue
+        applied += 1
+        assert reread(world, plan)
+        assert apply(world, plan).changed is False
+        ready = [i.id for i in world.items() if i.status == "ready"]
+        if ready:
+            bring(world, rnd.choice(ready), rnd.choice(["leased", "in-review", "verified"]))
+    assert applied
+    assert verify(world.store, fold=evolve).problems == ()
 
 
 # Interrupted.

@@ -111,6 +111,7 @@ def proposed_on(tx: ReadTx, bundle: Bundle) -> Proposed | Refused:
     digest, proposal = bundle_digest(digests), bundle_digest(proposed)
     known = entries(tx, bundle.name)
     base = base_of(tx, known, bundle, digests)
+    needs = needed(base, bundle)
     keys: dict[tuple[str, str], Any] = {}
 
     def get(kind: str, name: str) -> Any:
@@ -119,9 +120,7 @@ def proposed_on(tx: ReadTx, bundle: Bundle) -> Proposed | Refused:
         return keys[kind, name]
 
     plan = known.plan.id if known.plan is not None else ""
-    needs = needed(base, bundle)
-    refs = _refs(tx, bundle, needs)
-    decisions = LedgerDecisions(get, proposal, tx.now(), plan, refs)
+    decisions = LedgerDecisions(get, proposal, tx.now(), plan, _refs(tx, bundle, needs))
     findings = check(bundle, decisions, base)
     return Proposed(bundle, digests, digest, proposal, known, base, needs, findings)
 

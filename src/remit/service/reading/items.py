@@ -268,7 +268,7 @@ def requirements(tx: ReadTx, item: Item) -> list[dict[str, Any]]:
 
     A planned item shows those that it was made for, whatever their newest revisions say.
     """
-    from remit.service.reading.plans import statement_of
+    from remit.service.reading.plans import words_of
 
     facts = tx.load([("requirement", name) for name in item.plan.requirements])
     governed = item.plan.governed
@@ -284,7 +284,7 @@ def requirements(tx: ReadTx, item: Item) -> list[dict[str, Any]]:
                 "revision": revision,
                 "goal_revision": fact.goal_revision,
                 "drafted": fact.drafted,
-                "statement": statement_of(tx, fact, revision),
+                **words_of(tx, fact, revision),
             }
         )
     return found
