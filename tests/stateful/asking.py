@@ -3,7 +3,8 @@
 The core's own traffic keeps to the lifecycle. Here people also come and go, goals are drafted, policy
 changes, attempts tell of clones and commits, long texts become blobs and are erased, rows of an import
 are put aside, and what only remit itself asks (expiry, settlement, a late report, a clock's jump) is
-asked directly, at moments when it makes no sense too. Effect work and limits are in ``effect_asking``. ``ASKED`` has a way to ask for each command, and
+asked directly, at moments when it makes no sense too. Effect work and limits are in ``effect_asking``, plans in
+``plan_asking``. ``ASKED`` has a way to ask for each command, and
 ``test_every_command_is_asked`` holds it to the commands of the core.
 """
 
@@ -17,7 +18,9 @@ from typing import Any
 
 from tests.core.traffic import KINDS, LATE, MIXED, SMALL, Ask, Traffic
 from tests.core.world import BASE, COMMAND, HUMAN, OTHER, VERIFIER, sha
+from tests.stateful.deciding import Deciding
 from tests.stateful.effect_asking import EffectAsking
+from tests.stateful.plan_asking import PlanAsking
 
 from remit.core import commands as c
 from remit.core.commands import Command, Text
@@ -46,6 +49,7 @@ PROFILES = {
     "imports": IMPORTS,
     "waiting": WAITING,
     "effects": MIXED,
+    "plans": MIXED,
 }
 """Weights of the core's ways of asking, by what an example is mostly about."""
 
@@ -58,13 +62,20 @@ class Everything(Traffic):
         self.seen: Counter[tuple[str, str]] = Counter()
         self.urgent = False
         self.effect_work = EffectAsking(self.world, most)
+        self.deciding = Deciding(self.world)
         self.share = 0.7 if profile == "effects" else 0.15
+        self.plans = PlanAsking(self.world)
+        self.planned = 0.5 if profile == "plans" else 0.05
 
     def _ask(self) -> Ask:
+        if self.rnd.random() < self.planned:
+            return self.plans.ask(self.rnd)
         if self.rnd.random() < self.share:
             return self.effect_work.ask(self.rnd)
         if self.rnd.random() < 0.25:
             return self.rnd.choice(ASKED)(self)
+        if self.rnd.random() < 0.05:
+            return self.deciding.ask(self.rnd)
         return super()._ask()
 
     def _run(self, calls: list[Call], atomic: bool) -> list[Answer]:

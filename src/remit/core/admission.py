@@ -23,6 +23,7 @@ from remit.core.facts import EdgeState, ImportRun, Item, Rule
 from remit.core.intents import ADMISSION, back_in_line, decide_intent
 from remit.core.item_events import ItemAdmitted, ItemHeld, VerdictRecorded
 from remit.core.lanes import rank_of
+from remit.core.planned_gates import ask_gates
 from remit.core.status import Kind, Status
 from remit.core.verdict import Verdict
 from remit.core.view import Draft
@@ -58,7 +59,7 @@ class Assessment:
     checks: tuple[Check, ...]
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=1_024)
 def _check(name: str, ok: bool, observed: str, required: str, evidence: str, reason: str) -> Check:
     """A check; most items lead to the same few, so those are made once."""
     return Check(name, Result.PASS if ok else Result.FAIL, observed, required, evidence, reason)
@@ -84,6 +85,11 @@ def _gate_checks(draft: Draft, item: Item) -> list[tuple[str, Check]]:
             "open",
             item.source.import_id,
         )
+    if plan.governed is not None:
+        for each, ok, observed, required, evidence in ask_gates(draft, item, plan.governed):
+            gate = gates.planned_gate(each, plan.governed.plan)
+            ask(gate, each.value, ok, observed, required, evidence)
+        return found
     owned = len(plan.requirements)
     ask(gates.REQUIREMENTS, "requirements", owned > 0, str(owned), ">=1", "")
     if not plan.rows:

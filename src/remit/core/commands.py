@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from remit.core.asking import NO_TEXT, Ask, Command, Text
 from remit.core.change import quick
 from remit.core.checks import Check
+from remit.core.decision_commands import AcceptDecision, ProposeDecision, RejectDecision
 from remit.core.effect_commands import (
     CancelWork,
     CarryEpoch,
@@ -52,19 +53,31 @@ from remit.core.ledger_commands import (
     Settle,
     StartImport,
 )
+from remit.core.plan_commands import (
+    ApplyPlanItem,
+    ApplyPlanRecord,
+    ClosePlan,
+    OpenPlan,
+    RetirePlanRecord,
+    SealPlanPart,
+)
 from remit.core.rows import RowSpec
 
 __all__ = [
     "NO_TEXT",
+    "AcceptDecision",
     "AcceptRule",
     "AddDependency",
     "AddNote",
     "AdoptEpoch",
+    "ApplyPlanItem",
+    "ApplyPlanRecord",
     "Ask",
     "CancelWork",
     "CarryEpoch",
     "CloseImport",
     "CloseItem",
+    "ClosePlan",
     "Command",
     "CompensateEffect",
     "CreateItem",
@@ -84,7 +97,9 @@ __all__ = [
     "ObserveCapacity",
     "ObserveEffect",
     "ObserveShip",
+    "OpenPlan",
     "OpenTriage",
+    "ProposeDecision",
     "QuarantineRow",
     "Recheck",
     "RecheckHolds",
@@ -98,6 +113,7 @@ __all__ = [
     "RegisterPolicy",
     "RegisterRule",
     "RegisterValidation",
+    "RejectDecision",
     "ReleaseKillSwitch",
     "ReleaseLease",
     "RemoveDependency",
@@ -107,10 +123,12 @@ __all__ = [
     "ReportEffect",
     "ReportProgress",
     "ResolveTriage",
+    "RetirePlanRecord",
     "ReviewWork",
     "ReviseItem",
     "RevokeActor",
     "RowFinding",
+    "SealPlanPart",
     "SetLimit",
     "SetPolicy",
     "Settle",

@@ -12,10 +12,11 @@ needs no change of state.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Final, NewType
 
 from remit.core.change import quick
+from remit.core.decisions import Decided, Decision
+from remit.core.edges import Dependency, DependencyKind, EdgeState
 from remit.core.effect_facts import (
     AdmissionPolicy,
     Capacity,
@@ -30,11 +31,18 @@ from remit.core.limit_facts import Limit, Rate, Spend
 from remit.core.plan_facts import (
     Attempt,
     Goal,
+    Governed,
+    GraphNode,
     ImportRun,
+    OpenApply,
+    Plan,
+    Planned,
+    PlanRevision,
     Redaction,
     Requirement,
     Row,
     Rule,
+    Source,
     Triage,
 )
 from remit.core.status import TERMINAL, Kind, Outcome, Owner, OwnerKind, Status, owner_kind
@@ -48,12 +56,16 @@ __all__ = [
     "ActorKind",
     "Assurance",
     "Attempt",
+    "Decided",
+    "Decision",
     "Dependency",
     "DependencyKind",
     "DueRecheck",
     "EdgeState",
     "Fact",
     "Goal",
+    "Governed",
+    "GraphNode",
     "Hold",
     "ImportRun",
     "Item",
@@ -62,7 +74,10 @@ __all__ = [
     "LaneId",
     "Lease",
     "Ledger",
+    "OpenApply",
     "Plan",
+    "PlanRevision",
+    "Planned",
     "Policy",
     "Redaction",
     "Requirement",
@@ -95,6 +110,9 @@ COUNTERS: Final = (
     "capacity",
     "observation",
     "limits",
+    "plan",
+    "node",
+    "decision",
 )
 """Counters of the ledger, each an integer fact ``("counter", name)``; absent means zero."""
 
@@ -105,45 +123,6 @@ Beside them, ``("load", "actor/NAME")``, ``("load", "class/NAME")`` and ``("load
 count live leases for the limits of CONTRACT 6, and ``("load", "stored/CLASS")`` the effect work of a
 class that is not finished.
 """
-
-
-class DependencyKind(StrEnum):
-    """How one item waits on another.
-
-    ``waits-for-child`` is the part of a ``waits-for`` that stands for one child of the target.
-    """
-
-    BLOCKS = "blocks"
-    PARENT = "parent-child"
-    CONDITIONAL = "conditional-blocks"
-    WAITS_FOR = "waits-for"
-    WAITS_FOR_CHILD = "waits-for-child"
-
-
-class EdgeState(StrEnum):
-    """What is known of a dependency: ``dead`` can never be met any more."""
-
-    UNMET = "unmet"
-    MET = "met"
-    DEAD = "dead"
-
-
-@quick
-@dataclass(frozen=True, slots=True)
-class Dependency:
-    """One edge, as its dependent item keeps it.
-
-    ``target`` is what the dependent named: an item id, or ``?alias`` while no such item is known.
-    ``via`` is the last item of the chain of successors, which is what the edge is judged by.
-    ``inner`` says that the target descends from the dependent: such a wait is its own, and is not
-    passed down to its children, or an epic that waits for its parts could never move.
-    """
-
-    target: str
-    kind: DependencyKind
-    state: EdgeState
-    via: str
-    inner: bool = False
 
 
 @quick
@@ -163,34 +142,6 @@ class Lease:
     expires_at: int
     fence: int
     spend_micros: int = 0
-
-
-@quick
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """Why the item exists and what will prove it."""
-
-    goal: str
-    requirements: tuple[str, ...]
-    rows: tuple[str, ...]
-    scope: tuple[str, ...]
-    artifacts: tuple[str, ...]
-    rule: str
-    ambiguous: bool
-    brief_seq: int
-    brief_revision: int
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """Where an imported item comes from, and what the import knew that this ledger did not see."""
-
-    import_id: str
-    digest: str
-    status: str
-    unconfirmed: bool
-    satisfies: bool
-    failed: bool
 
 
 @quick
@@ -345,6 +296,9 @@ Fact = (
     | Attempt
     | Triage
     | Redaction
+    | GraphNode
+    | PlanRevision
+    | Planned
     | Intent
     | Message
     | Effect
@@ -355,10 +309,12 @@ Fact = (
     | Limit
     | Spend
     | Rate
+    | Decision
+    | Decided
     | int
     | str
 )
-"""Any folded state. Integers are counters and counts; a string is the item id of an alias."""
+"""Any folded state. Integers are counters and counts; a string is the id behind an alias or label."""
 
 FACT_TYPES: Final[dict[str, type]] = {
     "item": Item,
@@ -373,6 +329,10 @@ FACT_TYPES: Final[dict[str, type]] = {
     "attempt": Attempt,
     "triage": Triage,
     "redaction": Redaction,
+    "node": GraphNode,
+    "plan": PlanRevision,
+    "planned": Planned,
+    "label": str,
     "counter": int,
     "count": int,
     "load": int,
@@ -393,5 +353,7 @@ FACT_TYPES: Final[dict[str, type]] = {
     "charge": int,
     "active": int,
     "lane-turn": int,
+    "decision": Decision,
+    "decided": Decided,
 }
 """Which type a kind of fact has; stores decode by it."""

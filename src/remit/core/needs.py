@@ -15,6 +15,7 @@ from remit.core.effect_facts import Effect
 from remit.core.facts import Fact, Key, lane_of
 from remit.core.ids import is_item_id
 from remit.core.intents import policy_keys
+from remit.core.planning.bundle import KINDS, PlanNode
 
 
 def needs(command: c.Command, ask: c.Ask) -> Iterable[Key]:
@@ -45,8 +46,15 @@ def needs(command: c.Command, ask: c.Ask) -> Iterable[Key]:
             keys.append(("item", command.target))
         case k.ObserveEffect() | k.NoteTermination() | k.RepeatRequest():
             keys.append(("effect", command.effect))
+        case c.AcceptDecision() | c.RejectDecision():
+            keys.append(("decision", command.decision))
         case c.ResolveTriage():
             keys.append(("triage", command.record))
+        case c.ApplyPlanRecord() | c.ApplyPlanItem():
+            keys += _planned(command)
+        case c.RetirePlanRecord():
+            name = f"{command.plan}/{command.kind}/{command.label}"
+            keys += [("plan", command.plan), ("planned", name)]
         case c.ImportItem():
             keys += [
                 ("alias", command.alias),
@@ -94,3 +102,25 @@ def _intent(command: c.SubmitIntent) -> Iterable[Key]:
         yield ("current", f"destination/{envelope.destination}")
     for target in envelope.depends_on[:1_000]:
         yield ("item" if is_item_id(target) else "alias", target)
+
+
+def _planned(command: c.ApplyPlanRecord | c.ApplyPlanItem) -> Iterable[Key]:
+    """What applying one record of a plan looks at first, so that a chunk of them is a few rounds."""
+    plan, record = command.plan, command.record
+    kind = KINDS[type(record)]
+    yield ("plan", plan)
+    yield ("label", f"goal/{command.goal}")
+    yield ("planned", f"{plan}/{kind}/{record.label}")
+    if isinstance(command, c.ApplyPlanRecord):
+        yield ("label", f"{kind}/{record.label}")
+        if isinstance(record, PlanNode):
+            yield from (("label", f"requirement/{label}") for label in record.requirements)
+        return
+    yield ("alias", command.record.label)
+    yield ("dependents?", f"?{command.record.label}")
+    yield ("label", f"node/{command.record.node}")
+    yield from (("label", f"requirement/{label}") for label in command.record.requirements)
+    for row in command.rows:
+        yield ("planned", f"{plan}/row/{row.label}")
+        yield ("label", f"row/{row.label}")
+    yield from (("planned", f"{plan}/item/{label}") for label in command.waits)

@@ -21,12 +21,21 @@ class Goal:
     revision: int
     drafted: bool
     seq: int
+    plan: str = ""
+    label: str = ""
+    digest: str = ""
+    shut: tuple[str, ...] = ()
+    retired: bool = False
 
 
 @quick
 @dataclass(frozen=True, slots=True)
 class Requirement:
-    """The newest revision of a requirement, and whether it still carries a drafting mark."""
+    """The newest revision of a requirement, and whether it still carries a drafting mark.
+
+    ``meaning`` is the revision in which anything but its decisions last changed; ``shut`` says why
+    what owns it may not begin, in codes of the plan's check.
+    """
 
     id: str
     version: int
@@ -35,12 +44,22 @@ class Requirement:
     item: str
     drafted: bool
     seq: int
+    plan: str = ""
+    label: str = ""
+    digest: str = ""
+    risk: str = "low"
+    shut: tuple[str, ...] = ()
+    meaning: int = 1
+    retired: bool = False
 
 
 @quick
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A registered row of the verification plan; ``digest`` is what a result is bound to."""
+    """A registered row of the verification plan; ``digest`` is what a result is bound to.
+
+    ``waived`` is the decision that lets it go unproved, ``successor`` the row that took its place.
+    """
 
     id: str
     version: int
@@ -50,6 +69,150 @@ class Row:
     digest: str
     origin: str
     seq: int
+    plan: str = ""
+    label: str = ""
+    direct: bool = True
+    control: str = ""
+    waived: str = ""
+    retired: bool = False
+    successor: str = ""
+
+
+@quick
+@dataclass(frozen=True, slots=True)
+class GraphNode:
+    """The newest revision of a node of a plan's graph; ``waits`` are the labels that it waits for."""
+
+    id: str
+    version: int
+    revision: int
+    plan: str
+    label: str
+    digest: str
+    seq: int
+    waits: tuple[str, ...] = ()
+    retired: bool = False
+
+
+@quick
+@dataclass(frozen=True, slots=True)
+class OpenApply:
+    """An apply that has begun and not ended: no gate of the plan's items opens before it has.
+
+    ``digest`` is that of the whole plan that it leads to, ``proposal`` the same without decisions.
+    While it is sealed, part by part in the order of names, ``after`` is the last name, ``count`` how
+    many there were, and the chains are the digests so far.
+    """
+
+    revision: int
+    digest: str
+    proposal: str
+    sealing: bool = False
+    after: str = ""
+    count: int = 0
+    chain: str = ""
+    proposal_chain: str = ""
+    sealed: bool = False
+
+
+@quick
+@dataclass(frozen=True, slots=True)
+class PlanRevision:
+    """The revision of a plan that is in force (0 before the first), and the apply under way.
+
+    ``shut`` holds codes of what keeps the goal's gate shut for all, ``closing_seq`` the event that put
+    the revision in force.
+    """
+
+    id: str
+    version: int
+    label: str
+    revision: int = 0
+    digest: str = ""
+    proposal: str = ""
+    goal: str = ""
+    goal_revision: str = ""
+    counts: tuple[int, ...] = ()
+    decisions: tuple[str, ...] = ()
+    shut: tuple[str, ...] = ()
+    closing_seq: int = 0
+    open: OpenApply | None = None
+
+
+@quick
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """One record of a plan as it stands on the ledger, by plan, kind and label.
+
+    ``id`` is what carries it, ``seq`` the event that holds it, ``revision`` the plan's revision that
+    last changed it. ``proposal`` is its digest without references to decisions.
+    """
+
+    id: str
+    digest: str
+    proposal: str
+    revision: int
+    seq: int
+
+
+@quick
+@dataclass(frozen=True, slots=True)
+class Governed:
+    """What a planned item was made for: the revisions and the parts of the plan that it rests on.
+
+    ``plan_revision`` and ``goal_revision`` are those that made it, or last changed its brief. The
+    references to requirements name their revisions. ``orphaned_refs`` are those of ``graph_refs`` that
+    the plan has no longer, ``graph_version`` the revision of the plan in which that was last looked
+    at, ``waits`` the labels of the items that the graph has it wait for. ``left`` says that the plan has it no longer, ``predecessor`` which item it goes on from.
+    """
+
+    plan: str
+    plan_revision: str
+    goal_revision: str
+    label: str
+    node: str
+    digest: str
+    requirement_refs: tuple[str, ...]
+    dependency_refs: tuple[str, ...]
+    graph_refs: tuple[str, ...]
+    orphaned_refs: tuple[str, ...]
+    graph_version: int
+    waits: tuple[str, ...]
+    risk: str
+    reversal: str
+    reversal_complete: bool
+    decision: str
+    predecessor: str = ""
+    left: bool = False
+
+
+@quick
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Why the item exists and what will prove it."""
+
+    goal: str
+    requirements: tuple[str, ...]
+    rows: tuple[str, ...]
+    scope: tuple[str, ...]
+    artifacts: tuple[str, ...]
+    rule: str
+    ambiguous: bool
+    brief_seq: int
+    brief_revision: int
+    governed: Governed | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where an imported item comes from, and what the import knew that this ledger did not see."""
+
+    import_id: str
+    digest: str
+    status: str
+    unconfirmed: bool
+    satisfies: bool
+    failed: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,11 @@ from collections.abc import Sequence
 
 from remit.core.admission import ADMISSION
 from remit.core.canonical import digest_of
+from remit.core.change import changed
 from remit.core.events import RowRegistered
 from remit.core.facts import ImportRun, Item, Rule
 from remit.core.item_events import RowsAttached
+from remit.core.plan_events import RowPlanned
 from remit.core.rows import Control, RowKind, RowSpec
 from remit.core.view import Draft
 
@@ -49,6 +51,14 @@ def registered(requirement: str, item: str, row: RowSpec) -> RowRegistered:
         row.origin,
     )
     return RowRegistered(requirement, item, digest_of((requirement, item, *parts)), *parts)
+
+
+def row_event(event: object) -> RowRegistered | None:
+    """A row as it was registered, by whatever event; what a plan registered reads as any other."""
+    if isinstance(event, RowPlanned):
+        found = registered(event.requirement_id, event.work_item_id, event.record.spec)
+        return changed(found, digest=event.proposal_digest)
+    return event if isinstance(event, RowRegistered) else None
 
 
 def rows_of_rule(rule: Rule) -> tuple[RowSpec, ...]:

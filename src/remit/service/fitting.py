@@ -47,6 +47,11 @@ def misfit(command: Command) -> Refused | None:
     )
 
 
+def misshapen(value: Any) -> str:
+    """What is wrong with a plain value of the core, by the declared types of its parts, or nothing."""
+    return _check_of(type(value))(value, "")
+
+
 def unfit_name(what: str, value: object) -> Refused | None:
     """``BAD_INPUT`` for a name that travels beside a command and is no short, printable text."""
     if isinstance(value, str) and len(value) <= LONGEST_NAME and value.isprintable():

@@ -255,13 +255,13 @@ def _open_run(tx: ReadTx, digest: str) -> str:
 
 
 def recheck_gate(
-    operations: Operations, gate: str, progress: Progress | None = None
+    operations: Operations, gate: str, progress: Progress | None = None, chunk: int = CHUNK
 ) -> Refused | None:
     """Let admission look at all drafts behind a gate, in chunks; the gate may be open by now."""
     after = done = 0
     while True:
         with operations.store.read() as tx:
-            ids = tx.gated(gate, after, CHUNK)
+            ids = tx.gated(gate, after, chunk)
         if not ids:
             return None
         answers = operations.run([c.Recheck(item) for item in ids])

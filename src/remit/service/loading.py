@@ -13,8 +13,10 @@ from typing import Final
 from remit.core.deadlock import ongoing
 from remit.core.dependencies import MAX_CHAIN
 from remit.core.effect_facts import AdmissionPolicy, Effect, Intent
-from remit.core.facts import DependencyKind, Fact, Item, Key, lane_of
+from remit.core.evolve.plans import GONE
+from remit.core.facts import DependencyKind, Fact, Governed, GraphNode, Item, Key, Planned, lane_of
 from remit.core.followers import FOLLOWERS
+from remit.core.planning.bundle import PART
 from remit.core.rechecking import BATCH
 from remit.core.settlement import FAN_OUT, MAX_CHILDREN, MAX_LINEAGE
 from remit.core.status import Kind
@@ -56,7 +58,7 @@ def _follows(item: Item) -> list[str]:
     return [item.successor] if item.successor else []
 
 
-FURTHER: Final = ("item", "current", "policy", "intent", "effect")
+FURTHER: Final = ("item", "current", "policy", "intent", "effect", "node")
 """Kinds of facts that lead to others which the same decision reads."""
 
 
@@ -65,6 +67,12 @@ def _behind(key: Key, fact: Fact | None) -> dict[Key, None]:
     kind, name = key
     if isinstance(fact, str) and kind == "alias":
         return {("item", fact): None}
+    if isinstance(fact, str) and kind == "label":
+        return {(name.partition("/")[0], fact): None}
+    if isinstance(fact, Planned):
+        return {(name.split("/")[1].removeprefix(GONE), fact.id): None}
+    if isinstance(fact, GraphNode):
+        return {("label", f"node/{target}"): None for target in fact.waits}
     if isinstance(fact, str) and kind == "current":
         what = name.partition("/")[0]
         found: dict[Key, None] = {(what, fact): None}
@@ -93,6 +101,16 @@ def _queued(work_class: str, tenant: str) -> dict[Key, None]:
         ("load", f"class/{work_class}"): None,
         ("load", f"tenant/{tenant}"): None,
     }
+
+
+def _governed(item: Item, governed: Governed) -> dict[Key, None]:
+    """What the gates of a planned item are asked of."""
+    found: dict[Key, None] = {("plan", governed.plan): None, ("goal", item.plan.goal): None}
+    found.update({("requirement", name): None for name in item.plan.requirements})
+    found.update({("row", name): None for name in item.plan.rows})
+    if governed.node:
+        found["node", governed.node] = None
+    return found
 
 
 class Loader:
@@ -141,8 +159,11 @@ class Loader:
             awaited = self.tx.awaited(names)
             queries.update({("dependents?", n): () for n in names if n not in awaited})
 
-    def _around(self, wanted: list[Key]) -> None:
-        """What a decision on an item looks at next: its lane, loads, rule and import."""
+    def _around(self, wanted: list[Key], *, asked: bool = True) -> None:
+        """What a decision on an item looks at next: its lane, loads, rule and import.
+
+        The gates of a planned item are looked into only where the item itself was ``asked`` for.
+        """
         facts = self.view.facts
         more: dict[Key, None] = {}
         places: set[tuple[str, str]] = set()
@@ -162,6 +183,8 @@ class Loader:
                     more[("import", fact.source.import_id)] = None
                 if fact.plan.rule and not fact.plan.rows:
                     more[("rule", fact.plan.rule)] = None
+                if asked and fact.plan.governed is not None:
+                    more.update(_governed(fact, fact.plan.governed))
             else:
                 more.update(_behind(key, fact))
         lacking = [key for key in more if key not in facts]
@@ -169,7 +192,7 @@ class Loader:
             facts.update(self.tx.load(lacking))
             further = [key for key in lacking if key[0] in FURTHER]
             if further:
-                self._around(further)
+                self._around(further, asked=False)
 
     def _answer(self, key: Key, plain: dict[Key, None]) -> None:
         kind, name = key
@@ -199,6 +222,8 @@ class Loader:
                 plain.update({("item", edge.dependent): None for edge in edges})
             case "held?" | "waking?" | "followers?":
                 self._held(key, plain)
+            case "planned?":
+                self._planned(key, plain)
             case "onward+":
                 self._ahead(name, _waits, ONWARD)
             case "lineage+":
@@ -207,6 +232,14 @@ class Loader:
                 self._ahead(name, _follows, MAX_CHAIN)
             case _:
                 raise AssertionError(f"no such query: {kind}")
+
+    def _planned(self, key: Key, plain: dict[Key, None]) -> None:
+        """The next entries of a plan in the order of their names, without the plan's own."""
+        prefix, _, after = key[1].partition("#")
+        names = self.tx.names("planned", prefix + after, PART)
+        names = [n for n in names if n.startswith(prefix) and not n.startswith(prefix + GONE)]
+        self.view.queries[key] = tuple(name[len(prefix) :] for name in names)
+        plain.update({("planned", name): None for name in names})
 
     def _held(self, key: Key, plain: dict[Key, None]) -> None:
         """Held items by trigger and place in line or by time, or items that follow one."""

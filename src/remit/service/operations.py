@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Final, TypeVar, overload
 
 from remit.core import commands as c
 from remit.core import effect_commands as k
@@ -20,11 +20,16 @@ from remit.core.commands import Command
 from remit.core.decide.ledger import SERVICES
 from remit.core.facts import Lease
 from remit.core.item_events import CompletionReported, LeaseGranted, LeaseRenewed
+from remit.core.plan_commands import APPLYING
 from remit.core.refusals import Code, Refused
 from remit.ports import Store
 from remit.service.engine import ABORTED, Answer, Call, Done, Engine
 from remit.service.fitting import in_one_line, misfit, unfit_name
 from remit.service.texts import Prepared
+
+if TYPE_CHECKING:
+    from remit.core.planning.bundle import Bundle
+    from remit.service.planning import Applied, Progress
 
 C = TypeVar("C", bound=Command)
 
@@ -40,6 +45,7 @@ SEEN: Final = frozenset(
         c.RecordTakeover,
         c.RecordClockJump,
         c.Settle,
+        *APPLYING,
         k.NoteTermination,
         k.ObserveEffect,
         k.RepeatRequest,
@@ -344,6 +350,12 @@ class Operations:
             )
         return self.run(c.RedactBlob(digest, reason), command_id=command_id)
 
+    def apply_plan(self, bundle: Bundle, progress: Progress | None = None) -> Applied | Refused:
+        """Bring a plan onto the ledger, in chunks, and put it in force: ``service.planning``."""
+        from remit.service.planning import apply_plan
+
+        return apply_plan(self, bundle, progress=progress)
+
     def engage_kill_switch(self, reason: str = "", **how: Any) -> Any:
         """Stop new leases and renewals at once."""
         return self.run(c.EngageKillSwitch(reason), urgent=True, **how)
@@ -365,7 +377,7 @@ def _hearsay(command: Command) -> Refused:
     return Refused(
         Code.BAD_INPUT,
         f"cannot take a {type(command).__name__} from a caller: remit records it when it has seen it",
-        "use the operations that look: hand_in, mark_shipped, verify, score, reconcile",
+        "use the operations that look: hand_in, mark_shipped, verify, score, reconcile, apply_plan",
         {"command": type(command).__name__},
     )
 

@@ -10,6 +10,7 @@ from remit.core import commands as c
 from remit.core.checks import Check
 from remit.core.events import RowRegistered
 from remit.core.facts import Item, Row
+from remit.core.registration import row_event
 from remit.core.rows import Control, RowKind, RowSpec
 from remit.ports import ReadTx
 from remit.ports.outside import RowFound
@@ -22,8 +23,8 @@ def rows_of(tx: ReadTx, item: Item) -> list[tuple[Row, RowSpec]]:
     events = tx.at_seq([row.seq for row in rows])
     found = []
     for row in rows:
-        event = events[row.seq].event
-        if isinstance(event, RowRegistered):
+        event = row_event(events[row.seq].event)
+        if event is not None:
             found.append((row, spec_of(event)))
     return found
 

@@ -16,6 +16,7 @@ from remit.core.change import quick
 from remit.core.commands import Ask, Command, CreateLedger
 from remit.core.decide import (
     compensating,
+    decisions,
     delivery,
     documents,
     effects,
@@ -26,6 +27,7 @@ from remit.core.decide import (
     ledger,
     limits,
     observing,
+    planning,
     rechecks,
     records,
     repeating,
@@ -76,6 +78,8 @@ _HANDLERS: Final[dict[type[Command], Handler]] = {
     **intents.HANDLERS,
     **rechecks.HANDLERS,
     **limits.HANDLERS,
+    **planning.HANDLERS,
+    **decisions.HANDLERS,
 }
 
 

@@ -59,6 +59,18 @@ def at_rest(item: Item) -> bool:
     return item.status in (Status.DRAFT, Status.HELD, Status.READY)
 
 
+def planned(item: Item, doing: str) -> Refused:
+    """What a plan says of an item only the plan changes."""
+    governed = item.plan.governed
+    plan = governed.plan if governed is not None else ""
+    return Refused(
+        Code.PLANNED_ITEM,
+        f"cannot {doing} {item.id}: it belongs to the plan {plan}",
+        "change it in the plan's bundle and apply that",
+        {"item": item.id, "plan": plan},
+    )
+
+
 def human_only(draft: Draft, what: str) -> Refused | None:
     """Refuse unless a human asks (INV-15, as far as labels reach: signatures come on top)."""
     kind = kind_of(draft)

@@ -15,6 +15,7 @@ from remit.core.facts import Item, Lane
 from remit.core.lanes import in_turn
 from remit.core.limit_facts import scopes_of
 from remit.core.limits import limit_of, over_rate, over_spend, reservation
+from remit.core.planned_gates import ask_gates
 from remit.core.refusals import Code, Refused
 from remit.core.status import Kind, Status
 from remit.core.view import Draft, Missing
@@ -23,6 +24,9 @@ from remit.core.view import Draft, Missing
 def barred(draft: Draft, item: Item) -> bool:
     """Whether a ready item may not be leased all the same, until admission looks at it again."""
     if item.kind is Kind.EFFECT and isinstance(acquire(draft, item), Refused):
+        return True
+    governed = item.plan.governed
+    if governed is not None and not all(asked[1] for asked in ask_gates(draft, item, governed)):
         return True
     return used_up(draft, item) or bool(draft.ledger.unsettled and overtaken(draft, item))
 

@@ -14,7 +14,7 @@ from remit.core import commands as c
 from remit.core import item_events as e
 from remit.core.claims import shipped_by
 from remit.core.deadlock import BEGIN, CLEAR, Wait, cycle_of, lineage
-from remit.core.decide.asking import at_rest, bad, find, moving
+from remit.core.decide.asking import at_rest, bad, find, moving, planned
 from remit.core.decide.waiting import HANDLERS as WAITING
 from remit.core.decide.waiting import add_edge, closes
 from remit.core.events import GoalDrafted, RequirementDrafted
@@ -206,13 +206,16 @@ def _revise(draft: Draft, cmd: c.ReviseItem) -> Refused | None:
     priority = item.priority if cmd.priority is None else cmd.priority
     scope = item.plan.scope if cmd.scope is None else cmd.scope
     artifacts = item.plan.artifacts if cmd.artifacts is None else cmd.artifacts
+    changes = (cmd.title, cmd.body, cmd.text_ref, cmd.priority, cmd.scope, cmd.artifacts)
+    revises = any(part is not None for part in changes)
+    if item.plan.governed is not None and (revises or cmd.rows or cmd.clarify):
+        return planned(item, "change the brief of")
     refused = _live(item) or _brief(title or "-", priority, scope, artifacts) or _rows(cmd.rows)
     if refused is not None:
         return refused
     if cmd.confirm_import and item.source is not None and item.source.unconfirmed:
         draft.emit("item", item.id, e.ImportConfirmed(cmd.reason.inline))
-    changes = (cmd.title, cmd.body, cmd.text_ref, cmd.priority, cmd.scope, cmd.artifacts)
-    if any(part is not None for part in changes):
+    if revises:
         revised = e.ItemRevised(
             item.plan.brief_revision + 1,
             title,

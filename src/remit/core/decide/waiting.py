@@ -12,10 +12,11 @@ from typing import Any, Final
 from remit.core import commands as c
 from remit.core import item_events as e
 from remit.core.deadlock import BEGIN, CLEAR, TooFar, Wait, cycle_of, lineage, own_cycle
-from remit.core.decide.asking import at_rest, bad, find
+from remit.core.decide.asking import at_rest, bad, find, planned
 from remit.core.deferred import settle_more
 from remit.core.dependencies import MAX_DEPENDENCIES
 from remit.core.facts import DependencyKind, Item
+from remit.core.planned_gates import by_plan
 from remit.core.refusals import Code, Refused
 from remit.core.settlement import (
     awaited_children,
@@ -171,6 +172,9 @@ def _remove(draft: Draft, cmd: c.RemoveDependency) -> Refused | None:
         )
     if item.terminal:
         return Refused(Code.ITEM_FINISHED, f"{item.id} is {item.status}", "nothing waits any more")
+    governed = item.plan.governed
+    if governed is not None and any(by_plan(draft, governed, edge) for edge in edges):
+        return planned(item, "end a wait of")
     for edge in edges:
         draft.emit("item", item.id, e.DependencyRemoved(edge.target, edge.kind, cmd.reason))
     for edge in edges:

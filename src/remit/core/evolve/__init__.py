@@ -12,7 +12,17 @@ is not there) raises ``FoldError``: the ledger holds something that no decision 
 from __future__ import annotations
 
 from remit.core.events import Recorded
-from remit.core.evolve import documents, effects, entities, intents, items, limits
+from remit.core.evolve import (
+    decisions,
+    documents,
+    effects,
+    entities,
+    intents,
+    items,
+    limits,
+    planned,
+    plans,
+)
 from remit.core.evolve.moves import Get, Out
 from remit.core.fold import FoldError
 
@@ -25,6 +35,9 @@ _HANDLERS = {
     **intents.HANDLERS,
     **limits.HANDLERS,
     **effects.HANDLERS,
+    **plans.HANDLERS,
+    **planned.HANDLERS,
+    **decisions.HANDLERS,
 }
 
 

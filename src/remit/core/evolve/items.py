@@ -36,7 +36,8 @@ def unmet_of(dependencies: Iterable[Dependency]) -> int:
     return sum(d.state is not EdgeState.MET for d in dependencies)
 
 
-def _new(get: Get, rec: Recorded, out: Out, alias: str) -> int:
+def new_item(get: Get, rec: Recorded, out: Out, alias: str) -> int:
+    """Count a new item and its alias; returns its number."""
     first(get, rec, "item")
     number = item_number(rec.stream)
     if add(get, out, "counter", "work-item", 1) != number:
@@ -49,7 +50,7 @@ def _new(get: Get, rec: Recorded, out: Out, alias: str) -> int:
 
 
 def _created(get: Get, rec: Recorded, ev: e.ItemCreated, out: Out) -> None:
-    number = _new(get, rec, out, ev.alias)
+    number = new_item(get, rec, out, ev.alias)
     plan = Plan(
         ev.goal,
         ev.requirement_refs,
@@ -75,7 +76,7 @@ def _created(get: Get, rec: Recorded, ev: e.ItemCreated, out: Out) -> None:
         ev.alias,
         plan,
         gates.UNASSESSED,
-        *_BLANK,
+        *BLANK,
         None,
         rec.at,
         rec.at,
@@ -84,12 +85,12 @@ def _created(get: Get, rec: Recorded, ev: e.ItemCreated, out: Out) -> None:
     add(get, out, "count", Status.DRAFT, 1)
 
 
-_BLANK: Final = (None, (), (), 0, 0, 0, 0, 0, False, None, (), None, (), (), None, None, "")
+BLANK: Final = (None, (), (), 0, 0, 0, 0, 0, False, None, (), None, (), (), None, None, "")
 """Hold to successor of a new item."""
 
 
 def _imported(get: Get, rec: Recorded, ev: e.ItemImported, out: Out) -> None:
-    number = _new(get, rec, out, ev.alias)
+    number = new_item(get, rec, out, ev.alias)
     plan = Plan(ev.goal, ev.requirement_refs, (), ("**",), (), ev.rule, True, rec.seq, 1)
     source = Source(
         ev.import_id, ev.digest, ev.foreign_status, ev.unconfirmed, ev.satisfies, ev.failed
@@ -109,21 +110,22 @@ def _imported(get: Get, rec: Recorded, ev: e.ItemImported, out: Out) -> None:
         ev.alias,
         plan,
         ev.gate,
-        *_BLANK,
+        *BLANK,
         source,
         rec.at,
         rec.at,
     )
     outcome = Outcome(ev.outcome) if ev.closed else None
-    edges = _dependencies(ev.edges)
+    edges = dependencies_of(ev.edges)
     item = changed(item, outcome=outcome, links=ev.links, dependencies=edges, unmet=unmet_of(edges))
     out["item", rec.stream] = item
     add(get, out, "count", status, 1)
 
 
-def _dependencies(
+def dependencies_of(
     edges: Iterable[tuple[str, str, str, str, bool]],
 ) -> tuple[Dependency, ...]:
+    """Edges as an event holds them: target, kind, state, via, inner."""
     return tuple(
         Dependency(target, DependencyKind(kind), EdgeState(state), via, inner)
         for target, kind, state, via, inner in edges
@@ -206,7 +208,7 @@ def _edges(get: Get, rec: Recorded, out: Out, item: Item, edges: Iterable[Depend
 
 def _dependencies_set(get: Get, rec: Recorded, ev: e.DependenciesSet, out: Out) -> None:
     item = item_of(get, rec)
-    edges = _dependencies(ev.edges)
+    edges = dependencies_of(ev.edges)
     _keep(get, rec, out, item, dependencies=edges, unmet=unmet_of(edges))
 
 

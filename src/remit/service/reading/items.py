@@ -78,6 +78,7 @@ def load_items(tx: ReadTx, ids: Iterable[str]) -> list[Item]:
 def texts(tx: ReadTx, items: Sequence[Item]) -> dict[str, dict[str, str]]:
     """Title and body of items by id, from events and blobs; redacted where the bytes are gone."""
     from remit.core.item_events import ItemCreated, ItemRevised
+    from remit.core.plan_events import ItemPlanned, ItemReplanned
 
     blobs = tx.blobs([item.text for item in items if item.text])
     events = tx.at_seq([item.plan.brief_seq for item in items])
@@ -87,6 +88,8 @@ def texts(tx: ReadTx, items: Sequence[Item]) -> dict[str, dict[str, str]]:
         body = ""
         if recorded is not None and isinstance(recorded.event, ItemCreated | ItemRevised):
             body = recorded.event.body
+        elif recorded is not None and isinstance(recorded.event, ItemPlanned | ItemReplanned):
+            body = recorded.event.record.body
         title = item.title
         if item.text:
             data = blobs.get(item.text)
@@ -202,10 +205,9 @@ def show(tx: ReadTx, name: str) -> dict[str, Any] | Refused:
         "body": text["body"],
         "text_ref": item.text or None,
         "expectation": requirements(tx, item),
-        "graph_refs": [{"kind": kind, "target": target} for kind, target in item.links],
-        "orphaned_refs": [
-            d.target.removeprefix("?") for d in item.dependencies if d.target.startswith("?")
-        ],
+        "graph_refs": graph_refs(item),
+        "orphaned_refs": orphaned_refs(item),
+        "graph_version": item.plan.governed.graph_version if item.plan.governed else None,
         "dependencies": dependencies(tx, item),
         "plan": rendering.plain(item.plan),
         "rows": rows(tx, item),
@@ -219,6 +221,20 @@ def show(tx: ReadTx, name: str) -> dict[str, Any] | Refused:
         "version": item.version,
     }
     return data
+
+
+def graph_refs(item: Item) -> list[dict[str, str]]:
+    """What an item has to do with: the nodes of its plan's graph, and links from elsewhere."""
+    governed = item.plan.governed
+    nodes = [("node", ref) for ref in governed.graph_refs] if governed else []
+    return [{"kind": kind, "target": target} for kind, target in (*nodes, *item.links)]
+
+
+def orphaned_refs(item: Item) -> list[str]:
+    """What an item refers to and its plan has no longer, or nobody has."""
+    governed = item.plan.governed
+    unknown = [d.target[1:] for d in item.dependencies if d.target.startswith("?")]
+    return [*(governed.orphaned_refs if governed else ()), *unknown]
 
 
 def _one(tx: ReadTx, name: str) -> Item | Refused:
@@ -248,30 +264,27 @@ def dependencies(tx: ReadTx, item: Item) -> list[dict[str, Any]]:
 
 
 def requirements(tx: ReadTx, item: Item) -> list[dict[str, Any]]:
-    """The requirements that an item owns, with goal revision and statement."""
-    from remit.core.events import RequirementDrafted
+    """The requirements that an item owns, with goal revision and statement.
+
+    A planned item shows those that it was made for, whatever their newest revisions say.
+    """
+    from remit.service.reading.plans import words_of
 
     facts = tx.load([("requirement", name) for name in item.plan.requirements])
-    goals = tx.load([("goal", item.plan.goal)]) if item.plan.goal else {}
-    seqs = [f.seq for f in (*facts.values(), *goals.values()) if isinstance(f, Requirement | Goal)]
-    events = tx.at_seq(seqs)
+    governed = item.plan.governed
+    made_for = dict(ref.split("@") for ref in governed.requirement_refs) if governed else {}
     found = []
     for fact in facts.values():
         if not isinstance(fact, Requirement):
             continue
-        drafted = events[fact.seq].event
-        statement = drafted.statement if isinstance(drafted, RequirementDrafted) else ""
-        ref = drafted.statement_ref if isinstance(drafted, RequirementDrafted) else ""
-        if not statement and ref:
-            data = tx.blobs([ref]).get(ref)
-            statement = REDACTED if data is None else _foreign(data)[0]
+        revision = int(made_for.get(fact.id, fact.revision))
         found.append(
             {
                 "id": fact.id,
-                "revision": fact.revision,
+                "revision": revision,
                 "goal_revision": fact.goal_revision,
                 "drafted": fact.drafted,
-                "statement": statement,
+                **words_of(tx, fact, revision),
             }
         )
     return found
@@ -279,17 +292,15 @@ def requirements(tx: ReadTx, item: Item) -> list[dict[str, Any]]:
 
 def goal(tx: ReadTx, name: str) -> dict[str, Any] | None:
     """A goal's newest revision."""
-    from remit.core.events import GoalDrafted
+    from remit.service.reading.plans import objective_of
 
     fact = tx.load([("goal", name)])["goal", name]
     if not isinstance(fact, Goal):
         return None
-    drafted = tx.at_seq([fact.seq])[fact.seq].event
-    objective = drafted.objective if isinstance(drafted, GoalDrafted) else ""
     return {
         "id": fact.id,
         "revision": fact.revision,
-        "objective": objective,
+        "objective": objective_of(tx, fact),
         "drafted": fact.drafted,
         "seq": fact.seq,
     }
@@ -297,17 +308,15 @@ def goal(tx: ReadTx, name: str) -> dict[str, Any] | None:
 
 def rows(tx: ReadTx, item: Item) -> list[dict[str, Any]]:
     """The verification rows of an item as registered, each with its newest result."""
-    from remit.core.events import RowRegistered
+    from remit.core.registration import row_event
 
     facts = list(tx.load([("row", n) for n in item.plan.rows]).values())
     events = tx.at_seq([f.seq for f in facts if isinstance(f, Row)])
     results = {r.row: r for r in item.results}
     found = []
     for fact in facts:
-        if not isinstance(fact, Row):
-            continue
-        registered = events[fact.seq].event
-        if not isinstance(registered, RowRegistered):
+        registered = row_event(events[fact.seq].event) if isinstance(fact, Row) else None
+        if registered is None or not isinstance(fact, Row):
             continue
         result = results.get(fact.id)
         shown = {"id": fact.id, **rendering.plain(registered), "seq": fact.seq}

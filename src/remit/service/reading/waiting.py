@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from remit.core import gates
+from remit.core.change import changed
 from remit.core.facts import Actor, ActorKind, Item, Rule, Triage
 from remit.core.refusals import Refused
 from remit.core.status import Status
@@ -38,9 +39,13 @@ def how_to_open(item: Item) -> str:
         return f"settle it: 'remit triage show {item.triage[0]}'"
     if item.gate:
         gate, _, rule = item.gate.partition("/")
-        return gates.HOW_TO_OPEN.get(gate, "").format(
+        how = gates.HOW_TO_OPEN_PLANNED if item.plan.governed else gates.HOW_TO_OPEN
+        return (how.get(gate) or gates.HOW_TO_OPEN.get(gate, "")).format(
             id=item.id, rule=rule or item.plan.rule or "default"
         )
+    if item.hold is not None and item.hold.trigger.startswith("gate:") and item.plan.governed:
+        gate = item.hold.trigger.removeprefix("gate:")
+        return how_to_open(changed(item, status=Status.DRAFT, gate=gate))
     waits = [d for d in item.dependencies if d.state.value != "met"]
     if waits:
         target = waits[0].via

@@ -13,6 +13,7 @@ import typer
 from remit.core.refusals import Code
 from remit.surfaces.cli import (
     deciding,
+    drafting,
     following,
     ledger_commands,
     limiting,
@@ -20,6 +21,7 @@ from remit.surfaces.cli import (
     moving,
     operating,
     planning,
+    plans,
     proving,
     scenarios,
     serving,
@@ -34,6 +36,8 @@ from remit.surfaces.cli.groups import app
 COMMANDS: Final = (
     starting,
     planning,
+    plans,
+    drafting,
     working,
     submitting,
     serving,

@@ -33,6 +33,7 @@ app: Final = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 root_options(app)
+plan: Final = _group("plan", PLAN, "Whole plans: one file from goal to evidence and work.")
 dep: Final = _group("dep", PLAN, "Let items wait on one another.")
 report: Final = _group("report", WORK, "Say how work goes, or hand it in.")
 triage: Final = _group("triage", LOOK, "Settle what no rule may settle alone.")

@@ -30,6 +30,20 @@ _LIMIT: Final = {"--limit": ("limit", "int")}
 _STATUS: Final = {"--status": ("status", "many")}
 _AFTER: Final = {"--after": ("after", "text")}
 
+
+def _plan(name: str) -> Callable[..., Answer]:
+    """A read of plans; what it needs is loaded only where one is asked for."""
+
+    def run(session: Session, **given: Any) -> Answer:
+        from remit.surfaces.cli import plan_reads, plan_views
+
+        answer = getattr(plan_reads, name, None) or getattr(plan_views, name)
+        found: Answer = answer(session, **given)
+        return found
+
+    return run
+
+
 READS: Final[dict[tuple[str, ...], Read]] = {
     ("ready",): Read(reads.ready, "", _LIMIT),
     ("list",): Read(
@@ -59,6 +73,22 @@ READS: Final[dict[tuple[str, ...], Read]] = {
     ("policy", "show"): Read(reads.policy_show),
     ("policy", "list"): Read(reads.policy_list, "", _LIMIT),
     ("capacity", "show"): Read(reads.capacity_show, "", _LIMIT),
+    ("plan", "check"): Read(_plan("check"), "file", _LIMIT),
+    ("plan", "graph"): Read(
+        _plan("graph"),
+        "file",
+        {
+            "--format": ("form", "text"),
+            "--around": ("around", "text"),
+            "--out": ("out", "text"),
+        },
+    ),
+    ("plan", "schema"): Read(_plan("schema")),
+    ("plan", "list"): Read(_plan("listed"), "", _LIMIT),
+    ("plan", "show"): Read(_plan("show"), "name"),
+    ("plan", "export"): Read(
+        _plan("export"), "name", {"--out": ("out", "text"), "--force": ("force", "flag")}
+    ),
     ("limit", "show"): Read(reads.limit_show, "", _LIMIT),
 }
 """Reads that the quick way in understands."""

@@ -16,8 +16,8 @@ import typer
 from remit.core.refusals import Code
 from remit.surfaces.cli.answers import Answer, Stop, stop
 from remit.surfaces.cli.declare import LOOK, stands
-from remit.surfaces.cli.documents import read_bytes
 from remit.surfaces.cli.groups import scenario
+from remit.surfaces.cli.inputs import read_bytes
 from remit.surfaces.cli.session import Session
 from remit.surfaces.cli.visible import visible
 

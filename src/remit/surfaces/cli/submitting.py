@@ -19,8 +19,9 @@ from remit.surfaces.cli import reads
 from remit.surfaces.cli.answers import Answer, Stop
 from remit.surfaces.cli.declare import OPERATE, WORK, stands, writes
 from remit.surfaces.cli.declare import reads as read
-from remit.surfaces.cli.documents import FileName, read_bytes, told, wrong
+from remit.surfaces.cli.documents import FileName
 from remit.surfaces.cli.groups import app, capacity, policy
+from remit.surfaces.cli.inputs import read_bytes, told, wrong
 from remit.surfaces.cli.looking import Limit
 from remit.surfaces.cli.planning import event_of
 from remit.surfaces.cli.session import Session, accepted

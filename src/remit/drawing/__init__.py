@@ -1,0 +1,1 @@
+"""Drawing: graphs as SVG, DOT, Mermaid or lines of text; what is drawn is never interpreted."""
