@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from remit.core.actor_commands import EnrolKey, IssueToken, RevokeKey, RevokeToken
 from remit.core.asking import NO_TEXT, Ask, Command, Text
 from remit.core.change import quick
 from remit.core.checks import Check
@@ -75,11 +76,13 @@ __all__ = [
     "DraftGoal",
     "EngageKillSwitch",
     "EnrolActor",
+    "EnrolKey",
     "ExpireLease",
     "FailWork",
     "GrantLease",
     "ImportItem",
     "IntendEffect",
+    "IssueToken",
     "NoteSent",
     "NoteTermination",
     "NoteUncertain",
@@ -114,6 +117,8 @@ __all__ = [
     "ReviewWork",
     "ReviseItem",
     "RevokeActor",
+    "RevokeKey",
+    "RevokeToken",
     "RowFinding",
     "SetLimit",
     "SetPolicy",

@@ -18,6 +18,7 @@ from typing import Any, Final, Protocol
 
 from remit.core.canonical import digest_of
 from remit.core.change import quick
+from remit.core.effect_facts import Envelope
 from remit.core.refusals import Code, Refused
 
 AGENT_MAY_ACCEPT_FOR_HUMAN: Final = False
@@ -259,11 +260,24 @@ def conflicting(decision: Decision, others: tuple[Decision, ...]) -> Refused:
     )
 
 
-def effect_proposal(
-    effect: str, operation: str, payload_digest: str, destination: str, blast_radius: str
-) -> str:
-    """The digest of an irreversible action: what would be done, with what, and how far it reaches."""
-    return digest_of(["effect", effect, operation, payload_digest, destination, blast_radius])
+def effect_proposal(envelope: Envelope) -> str:
+    """The digest of an irreversible action: what would be done, with what, where, and how far it goes.
+
+    A person who authorizes it sees these parts; another payload or destination is another action.
+    """
+    parts = (
+        envelope.effect_id,
+        envelope.operation_id,
+        envelope.payload_digest,
+        envelope.destination,
+        envelope.blast_radius,
+    )
+    return digest_of(["effect", *parts])
+
+
+def effect_scope(effect: str) -> str:
+    """How the scope of a decision names an effect."""
+    return f"effect/{effect}"
 
 
 def _no(code: Code, decision: Decision, found: str, hint: str, **more: Any) -> Refused:

@@ -26,7 +26,17 @@ from remit.core.effect_facts import (
     Message,
     Validation,
 )
-from remit.core.ledger_facts import Actor, ActorKind, Assurance, DueRecheck, Ledger, Policy
+from remit.core.ledger_facts import (
+    Actor,
+    ActorKey,
+    ActorKind,
+    Assurance,
+    DueRecheck,
+    Ledger,
+    Policy,
+    Signed,
+    Token,
+)
 from remit.core.limit_facts import Limit, Rate, Spend
 from remit.core.plan_facts import (
     Attempt,
@@ -46,6 +56,7 @@ __all__ = [
     "FACT_TYPES",
     "LEDGER",
     "Actor",
+    "ActorKey",
     "ActorKind",
     "Assurance",
     "Attempt",
@@ -72,7 +83,9 @@ __all__ = [
     "Row",
     "RowOutcome",
     "Rule",
+    "Signed",
     "Source",
+    "Token",
     "Triage",
     "Work",
     "lane_of",
@@ -99,6 +112,8 @@ COUNTERS: Final = (
     "observation",
     "limits",
     "decision",
+    "human-keys",
+    "signed-through",
 )
 """Counters of the ledger, each an integer fact ``("counter", name)``; absent means zero."""
 
@@ -321,6 +336,8 @@ Fact = (
     | Rate
     | Decision
     | Decided
+    | Token
+    | Signed
     | int
     | str
 )
@@ -361,5 +378,8 @@ FACT_TYPES: Final[dict[str, type]] = {
     "lane-turn": int,
     "decision": Decision,
     "decided": Decided,
+    "token": Token,
+    "signature": Signed,
+    "key": str,
 }
 """Which type a kind of fact has; stores decode by it."""

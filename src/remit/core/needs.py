@@ -19,6 +19,10 @@ from remit.core.intents import policy_keys
 def needs(command: c.Command, ask: c.Ask) -> Iterable[Key]:
     """Facts to load before the command is decided for the first time."""
     keys: list[Key] = [("actor", ask.actor)]
+    if ask.proof is not None and ask.proof.signature:
+        keys += [("key", ask.proof.fingerprint), ("signature", ask.proof.nonce)]
+    if ask.token is not None:
+        keys.append(("token", ask.token.id))
     item = getattr(command, "item", "")
     if item:
         keys.append(("item", item))

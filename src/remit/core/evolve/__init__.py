@@ -12,7 +12,16 @@ is not there) raises ``FoldError``: the ledger holds something that no decision 
 from __future__ import annotations
 
 from remit.core.events import Recorded
-from remit.core.evolve import decisions, documents, effects, entities, intents, items, limits
+from remit.core.evolve import (
+    authority,
+    decisions,
+    documents,
+    effects,
+    entities,
+    intents,
+    items,
+    limits,
+)
 from remit.core.evolve.moves import Get, Out
 from remit.core.fold import FoldError
 
@@ -26,6 +35,7 @@ _HANDLERS = {
     **limits.HANDLERS,
     **effects.HANDLERS,
     **decisions.HANDLERS,
+    **authority.HANDLERS,
 }
 
 
@@ -39,5 +49,7 @@ def evolve(get: Get, recorded: Recorded) -> Out:
     handler = _HANDLERS.get(type(recorded.event))
     if handler is None:
         raise FoldError(recorded, f"no fold for an event of type {type(recorded.event).__name__}")
+    if recorded.assurance.startswith("signature"):
+        authority.demand_signed(get, recorded)
     handler(get, recorded, recorded.event, out)
     return out

@@ -1,4 +1,4 @@
-"""Folds of everything that is not a work item: ledger, actors, plan, imports, attempts, blobs.
+"""Folds of everything that is not a work item: ledger, plan, imports, attempts, blobs.
 
 Each of these streams folds into one small fact. Their texts stay in the events; the facts keep what
 decisions need and the seq at which the rest can be read.
@@ -15,8 +15,6 @@ from remit.core.events import Event, Recorded
 from remit.core.evolve.moves import Get, Out, add, first
 from remit.core.facts import (
     LEDGER,
-    Actor,
-    ActorKind,
     Attempt,
     Goal,
     ImportRun,
@@ -85,7 +83,8 @@ def _epoch_adopted(get: Get, rec: Recorded, ev: e.EpochAdopted, out: Out) -> Non
 def _kill_switch(engaged: bool) -> Handler:
     def fold(get: Get, rec: Recorded, ev: Event, out: Out) -> None:
         ledger: Ledger = _next(get, rec, "ledger")
-        out[LEDGER] = changed(ledger, version=rec.version, kill_switch=engaged)
+        since = rec.seq if engaged else ledger.engaged_seq
+        out[LEDGER] = changed(ledger, version=rec.version, kill_switch=engaged, engaged_seq=since)
 
     return fold
 
@@ -109,15 +108,6 @@ def _settlement_finished(get: Get, rec: Recorded, ev: e.SettlementFinished, out:
 def _redacted(get: Get, rec: Recorded, ev: e.BlobRedacted, out: Out) -> None:
     first(get, rec, "redaction")
     out["redaction", ev.digest] = Redaction(ev.digest, 1, rec.seq)
-
-
-def _enrolled(get: Get, rec: Recorded, ev: e.ActorEnrolled, out: Out) -> None:
-    first(get, rec, "actor")
-    out["actor", rec.entity] = Actor(rec.entity, 1, ActorKind(ev.kind), False)
-
-
-def _revoked(get: Get, rec: Recorded, ev: e.ActorRevoked, out: Out) -> None:
-    out["actor", rec.entity] = changed(_next(get, rec, "actor"), version=rec.version, revoked=True)
 
 
 def _rule_registered(get: Get, rec: Recorded, ev: e.RuleRegistered, out: Out) -> None:
@@ -213,8 +203,6 @@ HANDLERS: Final[dict[type[Event], Handler]] = {
     e.SettlementDeferred: _settlement_deferred,
     e.SettlementFinished: _settlement_finished,
     e.BlobRedacted: _redacted,
-    e.ActorEnrolled: _enrolled,
-    e.ActorRevoked: _revoked,
     e.RuleRegistered: _rule_registered,
     e.RuleAccepted: _rule_accepted,
     e.GoalDrafted: _goal_drafted,
