@@ -7,6 +7,9 @@ for what must be accepted, ``no`` for what must be refused, ``state`` for all th
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import json
 from collections.abc import Iterable
 from typing import Any
 
@@ -23,6 +26,7 @@ from remit.core.facts import FACT_TYPES, Fact, Item, Key, Lease, Ledger, Policy,
 from remit.core.refusals import Code, Refused
 from remit.core.rows import Control, RowKind, RowSpec
 from remit.core.signing import Proof
+from remit.ports.signing import Examined, PublicKey, Reach, SignatureFault
 from remit.service.engine import Answer, Call, Done, Engine
 from remit.service.operations import Caller, Operations
 from remit.stores.memory import MemoryStore
@@ -41,6 +45,38 @@ def key_spec(name: str, **more: Any) -> KeySpec:
     letters = (name * 43)[:43]
     plain = KeySpec(f"SHA256:{letters}", "ssh-ed25519", "A" * 68, reach="PASS")
     return changed(plain, **more)
+
+
+class Played:
+    """Signatures as this world plays them: one holds what was found of it, and is always sound."""
+
+    def key(self, line: str) -> PublicKey | SignatureFault:
+        """No key is read here."""
+        return SignatureFault(f"no key is read here: {line[:20]}")
+
+    def examine(self, statement: bytes, signature: str) -> Examined | SignatureFault:
+        """What was found of the signature, if it was over this statement."""
+        found = json.loads(base64.b64decode(signature))
+        if found.pop("digest") != hashlib.sha256(statement).hexdigest():
+            return SignatureFault("it was made over another statement")
+        key = PublicKey("ssh-ed25519", found["fingerprint"], "", 256, found["hardware"])
+        return Examined(key, found["namespace"], signature, found["presence"], False, 0)
+
+    def reach(self, key: PublicKey) -> Reach:
+        """Nothing signs unprompted."""
+        return Reach(Result.PASS, key.fingerprint)
+
+
+def played(found: dict[str, Any]) -> str:
+    """A signature that ``Played`` takes: what was found of it, as text."""
+    parts = {
+        "digest": hashlib.sha256(found["statement"].encode()).hexdigest(),
+        "fingerprint": found["fingerprint"],
+        "hardware": bool(found.get("hardware")),
+        "namespace": found["namespace"],
+        "presence": bool(found.get("presence")),
+    }
+    return base64.b64encode(json.dumps(parts).encode()).decode()
 
 
 KEYS = {name: key_spec(name) for name in (HUMAN, OTHER, "fay")}
@@ -103,12 +139,12 @@ class World:
             return asked
         found = {
             "statement": asked.details["statement"],
-            "signature": "c2ln",
             "namespace": asked.details["namespace"],
             "fingerprint": KEYS[actor].fingerprint,
             "reach": Result.PASS,
             **flaws,
         }
+        found["signature"] = played(found)
         return self.engine.run([Call(command, actor, proof=changed(wish, **found))])[0]
 
     def signed(self, actor: str, command: Command) -> Done:

@@ -11,7 +11,7 @@ from random import Random
 from typing import Any
 
 from tests.core.traffic import Ask
-from tests.core.world import HUMAN, KEYS, OTHER, SECOND, World, key_spec
+from tests.core.world import HUMAN, KEYS, OTHER, SECOND, World, key_spec, played
 
 from remit.core import commands as c
 from remit.core.change import changed
@@ -86,13 +86,13 @@ class Proving:
         flaw = rnd.choice(FLAWS) if rnd.random() < 0.3 else {}
         found = {
             "statement": asked.details["statement"],
-            "signature": "c2ln",
             "namespace": asked.details["namespace"],
             "fingerprint": key.fingerprint,
             "reach": Result.PASS,
             "presence": rnd.random() < 0.2,
         }
-        return changed(call, proof=changed(wish, **{**found, **flaw}))
+        found = {**found, **flaw}
+        return changed(call, proof=changed(wish, **found, signature=played(found)))
 
     def _key(self, rnd: Random) -> Ask:
         name = rnd.choice((HUMAN, OTHER, "fay", "bob"))

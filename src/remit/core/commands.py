@@ -380,9 +380,13 @@ class ResolveTriage(Command):
 
 @dataclass(frozen=True, slots=True)
 class CloseItem(Command):
-    """Finish an item without verifying it."""
+    """Finish an item without verifying it.
+
+    ``decision`` records the item's open effect as unresolved; nothing else closes over one.
+    """
 
     item: str
     outcome: str
     reason: Text = NO_TEXT
     successor: str = ""
+    decision: str = ""

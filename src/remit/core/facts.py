@@ -193,7 +193,10 @@ class Hold:
 @quick
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What was handed in, reviewed and observed of the current round of work."""
+    """What was handed in, reviewed and observed of the current round of work.
+
+    ``review_proof`` is how the approval was proved, empty where it was only asserted.
+    """
 
     lease: str
     branch: str
@@ -207,6 +210,7 @@ class Work:
     shipped_base: str
     ship_seq: int
     artifact_diff: str
+    review_proof: str = ""
 
 
 @dataclass(frozen=True, slots=True)

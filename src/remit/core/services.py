@@ -7,8 +7,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from remit.core.decide.leases import QUEUE
-from remit.core.intents import ADMISSION
+ADMISSION: Final = "remit-admission"
+"""The built-in service that owns verdicts."""
+
+QUEUE: Final = "remit-queue"
+"""The built-in service that gives leases and records expiries."""
 
 VERIFIER: Final = "remit-verifier"
 """The built-in verifier."""

@@ -270,8 +270,8 @@ class Draft:
         """Refuse a move that the item's effect forbids, whoever asks for it (INV-4)."""
         tid = getattr(event, "transition_id", "")
         effect = shut(self.get, item, tid, event.to) if tid else None
-        if effect is None:
-            return
+        if effect is None or (tid == "T12" and getattr(event, "decision", "")):
+            return  # a decision that records it as unresolved was asked for by who closes it
         state = standing(effect, epoch_of(self.get))
         raise MoveRefused(
             Refused(

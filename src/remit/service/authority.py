@@ -64,6 +64,7 @@ class Root:
 class _Key:
     actor: str
     expires_at: int | None
+    rooted: bool
     revoked: bool = False
 
 
@@ -183,6 +184,8 @@ class Authority:
             yield f"signed as {rec.actor}, who is no human", "a human"
         if key is None or key.actor != rec.actor:
             yield f"the key {event.fingerprint}", f"a key of {rec.actor}"
+        elif not key.rooted:
+            yield f"the key {event.fingerprint}, which no key signed in", "a key that counted then"
         elif key.revoked or (key.expires_at is not None and rec.at >= key.expires_at):
             yield f"the key {event.fingerprint}, revoked or expired", "a key that counted then"
 
@@ -214,7 +217,9 @@ class Authority:
             case ActorRevoked():
                 self._kinds.pop(rec.entity, None)
             case KeyEnrolled(fingerprint=fingerprint, expires_at=expires_at):
-                self._keys[fingerprint] = _Key(rec.entity, expires_at)
+                root = bool(self.roots) and self.roots[-1].seq == rec.seq
+                signed = rec.assurance.startswith("signature")
+                self._keys[fingerprint] = _Key(rec.entity, expires_at, root or signed)
             case KeyRevoked(fingerprint=fingerprint) if fingerprint in self._keys:
                 self._keys[fingerprint].revoked = True
             case EpochAdopted(epoch=epoch):

@@ -26,6 +26,7 @@ from remit.core.decisions import (
     choice_digest,
 )
 from remit.core.facts import ActorKind
+from remit.core.rechecking import make_due
 from remit.core.refusals import Code, Refused
 from remit.core.view import Draft
 
@@ -33,6 +34,9 @@ MAX_OPTIONS: Final = 20
 MAX_SCOPE: Final = 1_000
 MAX_TITLE: Final = 500
 MAX_TEXT: Final = 4_000
+MAX_HOLDS: Final = 100_000
+"""Most holds that one decision lets admission look at again."""
+
 MAX_REASON: Final = 1_000
 """Longest reason why an option is not chosen, in characters."""
 
@@ -191,7 +195,10 @@ def _accept(draft: Draft, cmd: c.AcceptDecision) -> Refused | None:
     old = draft.get("decision", found.supersedes) if found.supersedes else None
     if isinstance(old, Decision) and old.state in CURRENT:
         acts.append(("decision", old.id, e.DecisionSuperseded(found.id)))
-    return enact(draft, f"accept {found.id}", *acts)
+    refused = enact(draft, f"accept {found.id}", *acts)
+    if refused is None:
+        make_due(draft, f"decision:{found.kind}", MAX_HOLDS)
+    return refused
 
 
 def _reasons(

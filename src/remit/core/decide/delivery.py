@@ -161,6 +161,20 @@ def _reopen(draft: Draft, item: Item, cmd: c.ReviewWork) -> Refused | None:
     return None
 
 
+def _unproved(draft: Draft, item: Item, work: Work) -> Refused | None:
+    """Refuse to ship on an approval that nothing proves, however it got on the ledger."""
+    proof = work.review_proof
+    proved = proof.startswith("signature") or (draft.ledger.served and proof == Assurance.TOKEN)
+    if proved or draft.policy.accept_unproved:
+        return None
+    return Refused(
+        Code.REVIEW_UNPROVED,
+        f"cannot ship {item.id}: its approval is only {proof or 'asserted'}",
+        f"let a human review it anew and sign: 'remit review {item.id}' with --key FILE",
+        {"item": item.id, "review_seq": work.review_seq},
+    )
+
+
 def _ship(draft: Draft, cmd: c.ObserveShip) -> Refused | None:
     item = find(draft, cmd.item)
     if isinstance(item, Refused):
@@ -168,7 +182,7 @@ def _ship(draft: Draft, cmd: c.ObserveShip) -> Refused | None:
     work = _handed_in(item, "ship")
     if isinstance(work, Refused):
         return work
-    refused = moving(item, "T08", Status.SHIPPED)
+    refused = moving(item, "T08", Status.SHIPPED) or _unproved(draft, item, work)
     if refused is not None:
         return refused
     for what, sha in (("commit", cmd.sha), ("base", cmd.base)):

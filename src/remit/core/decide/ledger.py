@@ -124,7 +124,7 @@ def _accept_rule(draft: Draft, cmd: c.AcceptRule) -> Refused | None:
             "look at it again",
             {"rule": cmd.name, "digest": rule.digest},
         )
-    if not rule.accepted:
+    if not rule.counts(accept_unproved=draft.policy.accept_unproved):
         event = e.RuleAccepted(rule.revision, rule.digest, cmd.reason[:MAX_REASON])
         return enact(draft, f"accept the rule {cmd.name}", ("rule", cmd.name, event))
     return None

@@ -53,6 +53,8 @@ def _key_enrolled(get: Get, rec: Recorded, ev: e.KeyEnrolled, out: Out) -> None:
     actor = _actor(get, rec)
     if get("key", ev.fingerprint) is not None:
         raise FoldError(rec, f"the key {ev.fingerprint} is enrolled already")
+    if get("counter", "human-keys") and not rec.assurance.startswith("signature"):
+        raise FoldError(rec, f"the key {ev.fingerprint} was signed in by no key that counts")
     key = ActorKey(ev.fingerprint, ev.kind, ev.hardware, ev.expires_at, rec.seq)
     out["actor", actor.name] = changed(actor, version=rec.version, keys=(*actor.keys, key))
     out["key", ev.fingerprint] = actor.name

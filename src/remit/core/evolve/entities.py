@@ -56,6 +56,9 @@ def _policy_set(get: Get, rec: Recorded, ev: e.PolicySet, out: Out) -> None:
     ledger: Ledger = _next(get, rec, "ledger")
     if ev.revision != ledger.policy.revision + 1:
         raise FoldError(rec, f"policy revision {ev.revision} does not follow")
+    loosened = ev.accept_unproved and not ledger.policy.accept_unproved
+    if loosened and not rec.assurance.startswith("signature"):
+        raise FoldError(rec, "unproved acts are accepted again, and nobody signed that")
     policy = Policy(
         ev.revision,
         ev.ttl_ms,
@@ -137,8 +140,9 @@ def _rule_accepted(get: Get, rec: Recorded, ev: e.RuleAccepted, out: Out) -> Non
     rule: Rule = _next(get, rec, "rule")
     if (ev.revision, ev.digest) != (rule.revision, rule.digest):
         raise FoldError(rec, f"rule {rec.entity} is at another revision than the one accepted")
+    proof = rec.assurance if rec.assurance.startswith("signature") else ""
     out["rule", rec.entity] = changed(
-        rule, version=rec.version, accepted=True, accepted_by=rec.actor
+        rule, version=rec.version, accepted=True, accepted_by=rec.actor, accepted_proof=proof
     )
 
 

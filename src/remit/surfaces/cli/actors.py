@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -30,7 +31,10 @@ Public = Annotated[
     str, typer.Option("--public", metavar="FILE", help="A human's public key, in OpenSSH's format.")
 ]
 Expires = Annotated[
-    str, typer.Option("--expires", metavar="TIME", help="After so long it counts no more: 90d, 8h.")
+    str,
+    typer.Option(
+        "--expires", metavar="TIME", help="How long it counts: 90d, or 2027-01-31T12:00Z."
+    ),
 ]
 
 
@@ -51,9 +55,18 @@ def _answer(session: Session, name: str, done: Any) -> Answer:
 
 
 def until(session: Session, text: str) -> int | None:
-    """The ledger's time after this long; None where nothing was said."""
+    """The ledger's time after this long, or a date as it is; None where nothing was said.
+
+    What is signed in two calls needs a date: after some time means something else each time.
+    """
     if not text:
         return None
+    try:
+        named = datetime.fromisoformat(text)
+    except ValueError:
+        named = None
+    if named is not None:
+        return int(named.astimezone(UTC).timestamp() * 1_000_000)
     with session.ledger.reading() as tx:
         return tx.now() + duration_ms("--expires", text) * 1_000
 

@@ -139,7 +139,7 @@ def propose(
         str, typer.Option("--supersedes", metavar="D-N", help="The one whose place it takes.")
     ] = "",
     expires: Annotated[
-        str, typer.Option("--expires", metavar="TIME", help="It holds for so long: 90d, 8h.")
+        str, typer.Option("--expires", metavar="TIME", help="How long it holds: 90d, or a date.")
     ] = "",
 ) -> Answer:
     """Ask for a human's decision. Anyone enrolled may; it allows nothing until it is accepted."""

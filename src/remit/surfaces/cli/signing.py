@@ -36,10 +36,10 @@ def what_is_shown(options: Options) -> dict[str, Any]:
             "sign here with --key, or elsewhere with --statement",
         )
     if options.key:
-        found["signer"] = _by_key(Path(options.key))
+        found["signer"] = _by_key(Path(options.key), options)
         found["files"] = (Path(options.key),)
     if options.statement:
-        found |= _elsewhere(Path(options.statement))
+        found |= _elsewhere(Path(options.statement), options)
     return found
 
 
@@ -48,7 +48,10 @@ def _say(text: str) -> None:
         print(visible(text, lines=True), file=sys.stderr)
 
 
-def _told(statement: str, namespace: str) -> None:
+def _told(statement: str, namespace: str, options: Options) -> None:
+    """Say what is about to be signed; programs find it in the answer."""
+    if options.json or options.quiet:
+        return
     parts = parts_of(statement)
     _say(
         f"you sign, as {parts.get('actor')}: {parts.get('act')} on {parts.get('subject')}"
@@ -56,11 +59,11 @@ def _told(statement: str, namespace: str) -> None:
     )
 
 
-def _by_key(key: Path) -> Any:
+def _by_key(key: Path, options: Options) -> Any:
     def sign(statement: str, namespace: str) -> str | Refused:
         from remit.wiring.signing import sign as by_openssh
 
-        _told(statement, namespace)
+        _told(statement, namespace, options)
         made = by_openssh(statement, namespace, key)
         if isinstance(made, str):
             return made
@@ -69,13 +72,13 @@ def _by_key(key: Path) -> Any:
     return sign
 
 
-def _elsewhere(path: Path) -> dict[str, Any]:
+def _elsewhere(path: Path, options: Options) -> dict[str, Any]:
     """The statement and its signature where both are there, or what writes the statement."""
     from remit.service.proving import Signed
 
     signature = Path(f"{path}.sig")
     if not (path.exists() and signature.exists()):
-        return {"signer": _writing(path)}
+        return {"signer": _writing(path, options)}
     statement = _read(path)
     parts = parts_of(statement)
     nonce, until = parts.get("nonce"), parts.get("until")
@@ -84,9 +87,9 @@ def _elsewhere(path: Path) -> dict[str, Any]:
     return {"signed": Signed(nonce, until, statement, _read(signature))}
 
 
-def _writing(path: Path) -> Any:
+def _writing(path: Path, options: Options) -> Any:
     def write(statement: str, namespace: str) -> str | Refused:
-        _told(statement, namespace)
+        _told(statement, namespace, options)
         try:
             path.write_text(statement, encoding="utf-8")
         except OSError as error:
