@@ -90,13 +90,15 @@ def sha(number: int) -> str:
 class World:
     """One ledger, its clock, and the people of these tests."""
 
-    def __init__(self, policy: Policy | None = None, ledger_id: str = "world") -> None:
+    def __init__(
+        self, policy: Policy | None = None, ledger_id: str = "world", *, served: bool = False
+    ) -> None:
         self.clock = Hands()
         self.store = MemoryStore(ledger_id, readings=self.clock)
         self.engine = Engine(self.store)
         self.commits = 0
         self.nonces = 0
-        self.ok(HUMAN, c.CreateLedger(ledger_id, HUMAN))
+        self.ok(HUMAN, c.CreateLedger(ledger_id, HUMAN, served=served))
         self.ok(HUMAN, c.EnrolActor(OTHER, "human"))
         for agent in AGENTS:
             self.ok(HUMAN, c.EnrolActor(agent, "agent"))
