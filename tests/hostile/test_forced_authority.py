@@ -6,6 +6,7 @@ from the forced events where that helps.
 
 from __future__ import annotations
 
+import base64
 import json
 import sqlite3
 from collections.abc import Iterator
@@ -23,6 +24,8 @@ from remit.core.decision_events import DecisionAccepted
 from remit.core.events import Event, PolicySet, Recorded, stream_of
 from remit.core.facts import LEDGER, Ledger
 from remit.core.item_events import ReviewApproved
+from remit.core.signing import content_of, statement_of
+from remit.signatures.sshsig import unarmoured
 from remit.stores.codec import columns_of
 
 
@@ -188,6 +191,54 @@ def test_a_forged_signature_is_broken(stage: Stage, how: str) -> None:
     found = problems(verified(stage))
     assert found[0]["seq"] in (seq, seq + 1), found
     assert "signature" in {p["where"] for p in found}, found
+
+
+def test_a_signature_that_never_came_proves_no_other_choice(stage: Stage) -> None:
+    """ann signed to wait, and the agent kept it back: it forces in that she signed to go ahead."""
+    argv = ("decision", "accept", "D-1", "--choose", "wait", "--reject", "pay=too much")
+    path = stage.statement(*argv, actor="ann")
+    text = stage.keys["ann"].sign(path.read_bytes(), "remit-decision")
+    statement = path.read_text()
+    signed = replace(genuine(stage)[0], statement=statement, signature=one_line(text))
+    nonce = json.loads(statement)["nonce"]
+    seq = force(
+        stage,
+        "ann",
+        ("signature", nonce, signed, "asserted"),
+        ("decision", "D-1", accepted_one(stage), "signature"),
+    )
+    [problem] = [p for p in problems(verified(stage)) if p["where"] == "signature"]
+    assert (problem["seq"], problem["found"]) == (seq + 1, "other events")
+
+
+def test_a_statement_that_fits_and_nobody_signed_is_forged(stage: Stage) -> None:
+    event = accepted_one(stage)
+    signed, _ = genuine(stage)
+    nonce = "c" * 32
+    parts = json.loads(signed.statement)
+    statement = statement_of(
+        ledger=parts["ledger"],
+        epoch=0,
+        actor="ann",
+        act="DecisionAccepted",
+        subject="D-1",
+        nonce=nonce,
+        until=parts["until"],
+        content=content_of([("D-1", event)]),
+    )
+    seq = force(
+        stage,
+        "ann",
+        ("signature", nonce, replace(signed, statement=statement), "asserted"),
+        ("decision", "D-1", event, "signature"),
+    )
+    [problem] = [p for p in problems(verified(stage)) if p["where"] == "signature"]
+    assert problem["seq"] == seq
+    assert problem["found"].startswith("forged")
+
+
+def one_line(text: str) -> str:
+    return base64.b64encode(unarmoured(text)).decode()
 
 
 def test_a_key_that_nobody_signed_in_is_broken_and_signs_nothing(stage: Stage) -> None:

@@ -168,7 +168,7 @@ def _unfit_key(draft: Draft, doing: str, proof: Proof) -> Refused | None:
     hint = f"'remit actor list' shows the keys of {name}"
     if not isinstance(owner, str):
         found = "nobody has enrolled this key"
-    elif owner != name or key is None:
+    elif key is None:
         found, code = f"this is a key of {owner}", Code.KEY_OF_ANOTHER
     elif key.revoked:
         found, code = "this key was revoked", Code.KEY_REVOKED
