@@ -1,4 +1,7 @@
-"""Human authority in the core: what a signature must be, whose key counts, and what a decision opens."""
+"""Human authority in the core: what a signature must be, whose key counts, and what a decision opens.
+
+INV-4, INV-15.
+"""
 
 from __future__ import annotations
 
@@ -448,7 +451,7 @@ def test_a_lease_of_what_was_decided_on_ends_with_the_decision() -> None:
     world.no("bob", c.GrantLease(item), Code.DECISION_EXPIRED)
 
 
-def test_an_open_effect_is_closed_over_only_by_a_decision_that_says_so() -> None:
+def test_inv_4_an_open_effect_is_closed_over_only_by_a_decision_that_says_so() -> None:
     world, item = final()
     world.ok("bob", about(world, item))
     world.signed(HUMAN, c.AcceptDecision("D-1"))

@@ -1,7 +1,7 @@
 """What somebody forces in by SQL: forged signatures are broken, unsigned acts unproved, and none is believed.
 
 The attacker writes the file directly: past every rule but those of the database itself, with rows made anew
-from the forced events where that helps.
+from the forced events where that helps (INV-15).
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 It has the same OS user, the ledger's file, every command, every environment variable and an unlocked
 ssh-agent; the policy accepts nothing unproved. Each way is refused with its own code, and in the end nothing
-was decided, approved or verified.
+was decided, approved or verified (INV-15, INV-16).
 """
 
 from __future__ import annotations

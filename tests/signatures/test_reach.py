@@ -1,4 +1,7 @@
-"""Whether a key signs unprompted, tried with real files and real agents."""
+"""Whether a key signs unprompted, tried with real files and real agents.
+
+INV-15 rests on it.
+"""
 
 from __future__ import annotations
 

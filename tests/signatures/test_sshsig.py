@@ -1,4 +1,7 @@
-"""Signatures: what is taken agrees with ``ssh-keygen -Y verify``, and a changed byte is never taken."""
+"""Signatures: what is taken agrees with ``ssh-keygen -Y verify``, and a changed byte is never taken.
+
+INV-15 rests on it.
+"""
 
 from __future__ import annotations
 

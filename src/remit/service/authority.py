@@ -4,7 +4,7 @@ Each signature is verified anew, against the keys as they were enrolled at that 
 compared with what the events after it really say: whose act, on which ledger, in which epoch, about exactly
 which events. An event that claims more proof than there is, or a signature that proves nothing, is a
 problem with its seq. Acts that only a human may bring about and that nobody signed are listed as unproved,
-and so are the roots that everything else rests on: keys that no other key signed in.
+and so are the roots that everything else rests on: keys that no other key signed in (INV-15).
 """
 
 from __future__ import annotations
