@@ -91,14 +91,19 @@ def test_the_page_is_followed_from_a_key_to_a_paid_invoice(page: Page) -> None:
     assert ran_keys(page, "bea")[0]["revoked"]
 
     item = held(page)
+    [waiting] = page.cli.json("blocked")["items"]
+    assert "remit decision propose" in waiting["how_to_open"]
     assert page.type("remit decision propose", W_5=item).status == 0
     shown = page.type("remit decision show").data["decision"]
     assert (shown["state"], shown["scope"]) == ("proposed", ["effect/PAY-7"])
+    assert [d["id"] for d in page.cli.json("inbox")["decisions"]] == ["D-1"]
+    assert "D-1 waits for a human: Pay the invoice" in page.cli.text("inbox")
     accepted = page.type("remit decision accept")
     assert accepted.status == 0, accepted
     assert accepted.data["decision"]["assurance"] == "signature"
     assert page.cli.json("show", item)["status"] == "ready"
 
+    assert page.cli.json("inbox")["decisions"] == []
     token = page.type("remit actor token", W_4=item)
     assert token.data["counts_as"] == "asserted"
     checked = page.cli.json("ledger", "verify")
