@@ -12,100 +12,34 @@ about the same thing, since neither recency nor confidence picks one of two.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from enum import StrEnum
 from typing import Any, Final, Protocol
 
 from remit.core.canonical import digest_of
-from remit.core.change import quick
+from remit.core.decision_facts import Decided, Decision, DecisionKind, DecisionState, Option
 from remit.core.effect_facts import Envelope
 from remit.core.refusals import Code, Refused
 
+__all__ = [
+    "AGENT_MAY_ACCEPT_FOR_HUMAN",
+    "Decided",
+    "Decision",
+    "DecisionKind",
+    "DecisionState",
+    "Option",
+    "Wanted",
+    "choice_digest",
+    "conflicting",
+    "covers",
+    "decided_key",
+    "effect_proposal",
+    "effect_scope",
+    "in_force",
+    "opposed",
+    "rivals",
+]
+
 AGENT_MAY_ACCEPT_FOR_HUMAN: Final = False
 """``agentMayAcceptForHuman`` of the lifecycle: there is no setting that turns it on (INV-15)."""
-
-
-class DecisionKind(StrEnum):
-    """What needs a human's decision."""
-
-    GOAL = "material-goal-or-non-goal-change"
-    REQUIREMENT = "requirement-removal-or-scope-reduction"
-    BYPASS = "dependency-bypass"
-    WAIVER = "verification-waiver"
-    IRREVERSIBLE = "irreversible-action-authorization"
-    ACTIVATION = "cloud-spend-or-live-autonomy-activation"
-
-
-class DecisionState(StrEnum):
-    """Where a decision stands."""
-
-    PROPOSED = "proposed"
-    ACCEPTED = "accepted"
-    REJECTED = "rejected"
-    SUPERSEDED = "superseded"
-
-
-@dataclass(frozen=True, slots=True)
-class Option:
-    """One way that a decision may go. ``permits`` is whether it allows what the kind is about.
-
-    ``against`` is why it should not be chosen, as far as whoever proposes it says so.
-    """
-
-    label: str
-    text: str
-    permits: bool = True
-    against: str = ""
-
-
-@quick
-@dataclass(frozen=True, slots=True)
-class Decision:
-    """A decision as it stands: the fold of its own stream. Its longer texts stay in the events.
-
-    ``record`` is the digest of all that was proposed, ``proposal`` of the plan bundle or the effect
-    that it is about, ``choice`` of the text of the option that was chosen, and ``permits`` whether
-    that option allows what the kind is about. ``scope`` names things as KIND/LABEL. ``assurance`` is
-    how well the acceptance was proved. ``expires_at`` is in microseconds, None for never.
-    """
-
-    id: str
-    version: int
-    kind: DecisionKind
-    title: str
-    state: DecisionState
-    scope: tuple[str, ...]
-    plan: str
-    proposal: str
-    record: str
-    options: tuple[Option, ...]
-    recommended: str
-    proposed_by: str
-    proposed_seq: int
-    expires_at: int | None = None
-    supersedes: str = ""
-    superseded_by: str = ""
-    chosen: str = ""
-    choice: str = ""
-    permits: bool = False
-    accepted_by: str = ""
-    assurance: str = ""
-    settled_seq: int = 0
-    settled_at: int = 0
-    consumed_by: tuple[str, ...] = ()
-
-    @property
-    def proved(self) -> bool:
-        """Whether a human's own signature accepted it."""
-        return self.assurance.startswith("signature")
-
-
-@dataclass(frozen=True, slots=True)
-class Decided:
-    """Accepted decisions of one kind about one thing, oldest first; superseded ones are not there."""
-
-    id: str
-    decisions: tuple[str, ...]
 
 
 class Wanted(Protocol):

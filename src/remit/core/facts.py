@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Final, NewType
 
 from remit.core.change import quick
-from remit.core.decisions import Decided, Decision
+from remit.core.decision_facts import Decided, Decision
 from remit.core.edges import Dependency, DependencyKind, EdgeState
 from remit.core.effect_facts import (
     AdmissionPolicy,
