@@ -229,6 +229,11 @@ class Rule:
     accepted: bool
     accepted_by: str
     seq: int
+    accepted_proof: str = ""
+
+    def counts(self, *, accept_unproved: bool) -> bool:
+        """Whether a human accepted this revision, as well proved as policy wants it."""
+        return self.accepted and (accept_unproved or self.accepted_proof.startswith("signature"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,9 @@ import typer
 
 from remit.core.refusals import Code
 from remit.surfaces.cli import (
+    actors,
     deciding,
+    decisions,
     following,
     ledger_commands,
     limiting,
@@ -38,8 +40,10 @@ COMMANDS: Final = (
     submitting,
     serving,
     deciding,
+    decisions,
     looking,
     moving,
+    actors,
     operating,
     limiting,
     ledger_commands,
