@@ -35,12 +35,17 @@ class Requirement:
     item: str
     drafted: bool
     seq: int
+    digest: str
 
 
 @quick
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A registered row of the verification plan; ``digest`` is what a result is bound to."""
+    """A registered row of the verification plan; ``digest`` is what a result is bound to.
+
+    ``direct`` says that it proves its requirement itself; ``waived`` names the decision that the
+    plan gives for letting it go unproved, which counts only while that decision does.
+    """
 
     id: str
     version: int
@@ -50,6 +55,8 @@ class Row:
     digest: str
     origin: str
     seq: int
+    direct: bool = True
+    waived: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,8 +28,9 @@ from remit.core.gitfacts import (
     is_attempt_id,
     is_branch_name,
 )
+from remit.core.rows import Mutation
 from remit.machine.git import Git
-from remit.repository import clones, observing, patches
+from remit.repository import clones, mutating, observing, patches
 from remit.repository.host import Host, locate, sha_refusal
 from remit.repository.observing import Reviewed, Upstream
 
@@ -183,6 +184,30 @@ class GitRepository:
         if isinstance(host, RepositoryRefusal):
             return host
         return clones.clean_checkout(host, sha, directory.absolute())
+
+    def read_patch(self, sha: str, path: str, digest: str) -> bytes | str | RepositoryRefusal:
+        """Return the patch at `path` of commit `sha`, if its SHA-256 is `digest`.
+
+        Returns what stands in the way as text where there is no such file, it is too large, or it
+        is another one. Refuses BAD_SHA, COMMIT_ABSENT, NOT_A_COMMIT.
+        """
+        host = self._host("read a patch")
+        if isinstance(host, RepositoryRefusal):
+            return host
+        return mutating.read_patch(host, sha, path, digest)
+
+    def apply_mutation(
+        self, made: CheckoutMade, patch: bytes, scopes: Sequence[Sequence[str]]
+    ) -> Mutation | RepositoryRefusal:
+        """Apply a patch to a clean checkout, whole or not at all, and say what it changed.
+
+        That it does not apply, or changes nothing, is an answer. Paths that lie outside any of
+        `scopes` are named in it. Nothing but the checkout is written.
+        """
+        host = self._host("apply a mutation")
+        if isinstance(host, RepositoryRefusal):
+            return host
+        return mutating.apply_patch(host, made, patch, scopes)
 
     def remove_checkout(self, made: CheckoutMade) -> RepositoryRefusal | None:
         """Remove a checkout and all that was left in it; None when it is gone."""
