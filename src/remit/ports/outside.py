@@ -60,8 +60,12 @@ class Repository(Protocol):
         reviewed_base: str,
         main_before: str,
         accept_rewrite: bool = False,
+        branches: Sequence[str] = (),
     ) -> ShipObservation | RepositoryRefusal:
-        """Observe that a commit lies within the remote's main and is the reviewed change."""
+        """Observe that a commit lies within the remote's main and is the reviewed change.
+
+        Nothing else may have been pushed to ``branches``, those of the attempt.
+        """
         ...
 
     def make_clone(
