@@ -196,6 +196,9 @@ def show(tx: ReadTx, name: str) -> dict[str, Any] | Refused:
     if isinstance(item, Refused):
         return item
     text = texts(tx, [item])[item.id]
+    from remit.core.binding import binding_digest, bindings
+    from remit.service.reading.closing import reader
+
     history = tx.stream(item.id, max(0, item.version - HISTORY), HISTORY)
     data = rendering.summary(item, text["title"])
     data |= {
@@ -212,6 +215,8 @@ def show(tx: ReadTx, name: str) -> dict[str, Any] | Refused:
         "holders": list(item.holders),
         "work": rendering.plain(item.work),
         "results": rendering.plain(item.results),
+        "stale": list(item.stale),
+        "bound": binding_digest(bindings(reader(tx), item.plan)),
         "records": records(tx, item),
         "source": rendering.plain(item.source),
         "history": [rendering.event(recorded) for recorded in history],
@@ -248,8 +253,9 @@ def dependencies(tx: ReadTx, item: Item) -> list[dict[str, Any]]:
 
 
 def requirements(tx: ReadTx, item: Item) -> list[dict[str, Any]]:
-    """The requirements that an item owns, with goal revision and statement."""
+    """The requirements that an item owns, with goal revision, statement and closure."""
     from remit.core.events import RequirementDrafted
+    from remit.service.reading.closing import closure_of, shown
 
     facts = tx.load([("requirement", name) for name in item.plan.requirements])
     goals = tx.load([("goal", item.plan.goal)]) if item.plan.goal else {}
@@ -272,6 +278,8 @@ def requirements(tx: ReadTx, item: Item) -> list[dict[str, Any]]:
                 "goal_revision": fact.goal_revision,
                 "drafted": fact.drafted,
                 "statement": statement,
+                "digest": fact.digest,
+                "closure": shown(closure_of(tx, fact.id)),
             }
         )
     return found
@@ -312,6 +320,7 @@ def rows(tx: ReadTx, item: Item) -> list[dict[str, Any]]:
         result = results.get(fact.id)
         shown = {"id": fact.id, **rendering.plain(registered), "seq": fact.seq}
         shown["result"] = rendering.plain(result)
+        shown["stale"] = fact.id in item.stale
         found.append(shown)
     return found
 
