@@ -282,7 +282,9 @@ def _mutation_problems(spec: RowSpec) -> list[str]:
         found.append("patch: a mutation is a patch or the path of one, one of them")
     if spec.patch is not None and not 1 <= len(spec.patch) <= PATCH_LIMIT_CHARS:
         limit = f"1 to {PATCH_LIMIT_CHARS} characters"
-        found.append(f"patch: must have {limit}; put a longer one into the repository")
+        found.append(
+            f"patch: must have {limit}; a longer one goes into the repository, as patch_path"
+        )
     if spec.patch_path is not None and (fault := _path_problem(spec.patch_path)):
         found.append(f"patch_path: {fault}")
     if (spec.patch_path is None) != (spec.patch_digest is None):
