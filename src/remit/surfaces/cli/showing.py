@@ -133,6 +133,8 @@ def _parts(screen: Screen, data: Data) -> None:
         screen.line()
         rows = [(r["id"], r["kind"], _said_of(r), asked(r)) for r in data["rows"]]
         screen.table(("ROW", "KIND", "RESULT", "WHAT DECIDES"), rows)
+    if data["stale"]:
+        screen.line(f"stale: {', '.join(data['stale'])}; 'remit succeed {data['id']} ID' goes on")
     if data["dependencies"]:
         screen.line()
         edges = [
