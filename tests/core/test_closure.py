@@ -22,13 +22,14 @@ from remit.core.rows import Control, RowKind, RowSpec, Verdict
 from remit.core.status import Status
 from remit.service.reading.closing import closure_of
 
-REQUIREMENT = Requirement("R-1", 1, 1, "G-1@1", "W-1", False, 1, "r" * 64)
+REQUIREMENT = Requirement("R-1", 1, 1, "G-1@1", "W-1", False, 1, digest="r" * 64)
 WORK = Work("L-1.1", "", "b", "h", "t", 1, "cat", 2, "commit", "b", 3, "PASS")
 CLOSED = (State.VERIFIED, State.WAIVED)
 
 
 def row(number: int, item: str = "W-1", direct: bool = True, requirement: str = "R-1") -> Row:
-    return Row(f"V-{number}", 1, requirement, item, "command", "d" * 64, "explicit", 1, direct)
+    found = Row(f"V-{number}", 1, requirement, item, "command", "d" * 64, "explicit", 1)
+    return changed(found, direct=direct)
 
 
 def outcome(of: Row, result: str, **new: Any) -> RowOutcome:

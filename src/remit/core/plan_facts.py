@@ -35,7 +35,7 @@ class Requirement:
     item: str
     drafted: bool
     seq: int
-    digest: str
+    digest: str = ""
 
 
 @quick

@@ -162,7 +162,7 @@ def _requirement_drafted(get: Get, rec: Recorded, ev: e.RequirementDrafted, out:
     first(get, rec, "requirement")
     _numbered(get, rec, out, "requirement")
     out["requirement", rec.entity] = Requirement(
-        rec.entity, 1, 1, ev.goal_revision_id, ev.item, True, rec.seq, ev.digest
+        rec.entity, 1, 1, ev.goal_revision_id, ev.item, True, rec.seq, digest=ev.digest
     )
 
 
@@ -178,7 +178,7 @@ def _row_registered(get: Get, rec: Recorded, ev: e.RowRegistered, out: Out) -> N
         ev.digest,
         ev.origin,
         rec.seq,
-        ev.direct,
+        direct=ev.direct,
     )
 
 
