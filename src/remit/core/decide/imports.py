@@ -18,7 +18,8 @@ from remit.core import item_events as e
 from remit.core.admission import ADMISSION, dead_edge
 from remit.core.deadlock import own_cycle
 from remit.core.decide.asking import bad, find
-from remit.core.decide.items import draft_goal, finish
+from remit.core.decide.closing import finish
+from remit.core.decide.items import draft_goal
 from remit.core.decide.waiting import adopt
 from remit.core.dependencies import MAX_DEPENDENCIES, unresolved
 from remit.core.events import ImportClosed, ImportStarted, RowQuarantined
