@@ -26,6 +26,7 @@ from remit.core.facts import FACT_TYPES, Fact, Item, Key, Lease, Ledger, Policy,
 from remit.core.refusals import Code, Refused
 from remit.core.rows import Control, RowKind, RowSpec
 from remit.core.signing import Proof
+from remit.ports import Blob
 from remit.ports.signing import Examined, PublicKey, Reach, SignatureFault
 from remit.service.engine import Answer, Call, Done, Engine
 from remit.service.operations import Caller, Operations
@@ -38,7 +39,8 @@ COMMAND = RowSpec(RowKind.COMMAND, argv=("check", "it"))
 RUBRIC = RowSpec(RowKind.RUBRIC, rubric="Is it good?", control=Control.NONE)
 SECOND = 1_000_000
 """Microseconds."""
-LOG = "d" * 64
+LOGGED = Blob(hashlib.sha256(b"salted" + b"log").digest(), b"salted", b"log")
+LOG = LOGGED.digest.hex()
 """The digest of a log."""
 
 
@@ -118,7 +120,8 @@ class World:
         """
         keyed = isinstance(getattr(command, "key", None), KeySpec)  # no adapter reads keys here
         if keyed or isinstance(command, c.RecordVerification):
-            return self.engine.run([Call(command, actor, command_id)])[0]
+            blobs = () if keyed else (LOGGED,)
+            return self.engine.run([Call(command, actor, command_id, blobs)])[0]
         return self.ops(actor).observed([command], [command_id])[0]
 
     def ok(self, actor: str, command: Command, command_id: str = "") -> Done:

@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from remit.core.canonical import digest_of
-from remit.core.evolve.plans import entry_of
-from remit.core.facts import Fact, Plan, Planned, Requirement, Row
+from remit.core.facts import Fact, Plan, Requirement, Row
 
 Get = Callable[[str, str], Fact | None]
 Pairs = tuple[tuple[str, str], ...]
@@ -20,22 +19,19 @@ Pairs = tuple[tuple[str, str], ...]
 def row_digest(get: Get, row: str) -> str:
     """The digest of a row as it is registered now, empty where there is none or another took its place."""
     fact = get("row", row)
-    return fact.digest if isinstance(fact, Row) and not fact.retired else ""
+    return fact.digest if isinstance(fact, Row) and not fact.successor else ""
 
 
 def requirement_digest(get: Get, requirement: str) -> str:
     """The digest of a requirement's newest revision, empty where there is no such requirement.
 
-    Of a planned one it is that of its proposal: which decision it refers to changes nothing that was
-    looked at.
+    Of a planned one it names the revision that its meaning is from: which decision it refers to
+    changes nothing that was looked at, and neither does a plan that has it no longer.
     """
     fact = get("requirement", requirement)
-    if not isinstance(fact, Requirement) or fact.retired:
+    if not isinstance(fact, Requirement):
         return ""
-    if not fact.plan:
-        return fact.digest
-    planned = get("planned", entry_of(fact.plan, "requirement", fact.label))
-    return planned.proposal if isinstance(planned, Planned) else ""
+    return digest_of([fact.id, fact.meaning]) if fact.plan else fact.digest
 
 
 def bindings(get: Get, plan: Plan) -> Pairs:
