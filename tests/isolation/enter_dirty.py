@@ -4,5 +4,7 @@ import os
 import sys
 
 if __name__ == "__main__":
-    argv = sys.argv[3:]
-    os.execve(argv[0], argv, os.environ)
+    _, _, walls, _, program, *argv = sys.argv
+    at = os.open(walls, os.O_RDONLY)
+    os.set_inheritable(at, True)
+    os.execve(program, [program, "--args", str(at), "--", *argv], os.environ)

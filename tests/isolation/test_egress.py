@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -194,11 +195,16 @@ def test_what_is_no_connect_is_refused(starts: Starts, text: bytes, reason: str)
 def test_what_is_written_down_is_plain_and_bounded(
     starts: Starts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """A flood does not wash out what came first, and says how much it was."""
+    monkeypatch.setattr(egress, "TRIES_KEPT", 4)
     proxy = starts(Egress(("api.example:443",)), ["127.0.0.1"])
-    for number in range(egress.TRIES_KEPT // 100):
+    proxy._last = deque(maxlen=2)
+    for number in range(10):
         ask(proxy, connect(f"host{number}.example{'x' * 1_000}:443"))
-    assert max(len(tried.target) for tried in proxy.tries()) == 300
-    assert proxy._tries.maxlen == egress.TRIES_KEPT
+    tries = proxy.tries()
+    assert [tried.target[:5] for tried in tries] == ["host0", "host1", "", "host8", "host9"]
+    assert tries[2].reason == "6 more tries"
+    assert max(len(tried.target) for tried in tries) == 300
 
 
 @pytest.mark.parametrize(

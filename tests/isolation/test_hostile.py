@@ -20,6 +20,7 @@ from typing import Any
 import pytest
 from tests.isolation.conftest import MIB, SECRET, SMALL, Cells, Host, guest, hostile, python
 
+from remit.isolation.probes import kernel_has
 from remit.machine.processes import run_bounded
 from remit.machine.reading import read_beneath
 from remit.ports.sandbox import Egress, SandboxRefusal
@@ -235,6 +236,43 @@ for n, args in ((321, (0, 0, 0)), (298, (0, 0, 0, 0, 0)), (425, (8, 0)), (248, (
 """,
     )
     assert "OUT" not in said, said
+
+
+def test_leaving_a_program_that_runs_as_its_owner(cells: Cells, host: Host) -> None:
+    """The clone lies on the host, where its files belong to whoever runs remit."""
+    said = hostile(
+        cells(),
+        """
+pathlib.Path("tool").write_text("x")
+for mode in (0o4755, 0o2755, 0o6755):
+    held(os.chmod, "tool", mode)
+    held(os.open, f"made{mode}", os.O_CREAT | os.O_WRONLY, mode)
+    held(os.mknod, f"node{mode}", mode)
+    held(os.mkdir, f"folder{mode}", mode)
+with open("tool") as file:
+    held(os.fchmod, file.fileno(), 0o4755)
+""",
+    )
+    if kernel_has("seccomp"):
+        assert "OUT" not in said, said
+    modes = {path.name: path.lstat().st_mode & 0o6000 for path in host.clone.iterdir()}
+    assert modes == {"tool": 0}
+
+
+def test_crashing_into_the_hosts_handler(cells: Cells) -> None:
+    said = hostile(
+        cells(),
+        """
+import resource
+print("held", resource.getrlimit(resource.RLIMIT_CORE))
+pid = os.fork()
+if pid == 0:
+    os.abort()
+print("dumped" if os.WCOREDUMP(os.waitpid(pid, 0)[1]) else "not dumped", os.listdir("."))
+""",
+    )
+    assert "held (1, 1)" in said
+    assert "not dumped []" in said
 
 
 def test_a_fork_bomb(cells: Cells) -> None:
@@ -480,7 +518,8 @@ def test_closing_ends_what_still_runs(cells: Cells) -> None:
 def test_nothing_is_started_where_a_group_cannot_be_joined(host: Host, tmp_path: Path) -> None:
     from remit.isolation.cell import PROGRAMS
 
-    argv = [sys.executable, "-I", "-S", str(PROGRAMS / "enter.py"), "/nowhere/cgroup.procs", "--"]
+    argv = [sys.executable, "-I", "-S", str(PROGRAMS / "enter.py"), "/nowhere/cgroup.procs"]
+    argv += ["/dev/null", "--"]
     done = run_bounded(
         [*argv, "/usr/bin/env"],
         cwd=tmp_path,

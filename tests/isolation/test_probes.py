@@ -195,6 +195,16 @@ def test_a_cell_that_cannot_be_built_is_blocked(
     assert found[0].hint
 
 
+def test_a_probe_that_cannot_lay_its_traps_is_blocked(
+    cells: Cells, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    cell = cells()
+    long = tmp_path / ("x" * 120)
+    long.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(long))
+    assert [(probe.name, probe.result) for probe in cell.probe()] == [("cell", Result.BLOCKED)]
+
+
 def test_a_try_without_an_answer_is_blocked(cells: Cells, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(escapes.TRIES, "one-more", escapes.remount)
     found = by_name(cells().probe())
@@ -250,6 +260,7 @@ def test_limits_have_defaults_that_a_build_fits_in() -> None:
     [
         ("bwrap: setting up uid map: Permission denied", Result.FAIL, "user"),
         ("bwrap: No permissions to create new namespace", Result.FAIL, "user"),
+        ("bwrap: Unknown option --disable-userns", Result.BLOCKED, "0.8"),
         ("bwrap: execvp: Exec format error", Result.BLOCKED, "do not run"),
     ],
 )

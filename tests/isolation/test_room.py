@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import stat
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -36,6 +37,38 @@ def test_links_files_and_absent_folders_are_refused(
         refusal = sandbox.prepare(Room("W-1.1", host.clone, writable=(path,)))
         assert isinstance(refusal, SandboxRefusal)
         assert refusal.details["path"] == str(path)
+
+
+def test_a_path_that_the_guest_could_exchange_is_refused(
+    sandbox: BubblewrapSandbox, host: Host
+) -> None:
+    inner = host.clone / "inner"
+    inner.mkdir()
+    for room in (
+        Room("W-1.1", host.clone, read_only=(inner,)),
+        Room("W-1.1", host.clone, writable=(inner,)),
+        Room("W-1.1", inner, writable=(host.clone,)),
+    ):
+        refusal = sandbox.prepare(room)
+        assert isinstance(refusal, SandboxRefusal)
+        assert "the guest may write" in refusal.message
+
+
+def test_what_is_granted_stands_in_no_list_of_processes(cells: Cells, host: Host) -> None:
+    cell = cells(environment={"GRANTED": SECRET}, granted=("GRANTED",))
+    argv = cell.command(["sh", "-c", "echo $GRANTED; sleep 600"])
+    assert not isinstance(argv, SandboxRefusal)
+    assert SECRET not in " ".join(argv)
+    assert stat.S_IMODE(cell.folder.stat().st_mode) == 0o700
+    with subprocess.Popen(argv, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline().decode().strip() == SECRET
+        lines = [
+            path.read_bytes() for path in Path("/proc").glob("[0-9]*/cmdline") if path.exists()
+        ]
+        assert any(b"sleep 600" in line for line in lines)
+        assert not any(SECRET.encode() in line for line in lines)
+        process.kill()
 
 
 @pytest.mark.parametrize("name", ["LD_PRELOAD", "A=B", "", "ä", "A B"])

@@ -25,6 +25,8 @@ from remit.ports.sandbox import Breach, EgressTry, Probe, Room, SandboxCode, San
 
 PROGRAMS = Path(__file__).with_name("inside")
 ENTER = PROGRAMS / "enter.py"
+WALLS = "walls"
+"""The file of a cell that holds bubblewrap's arguments; its folder is the owner's alone."""
 FILES_LIMIT = 200_000
 """How many files and folders the writable paths may hold."""
 
@@ -47,6 +49,8 @@ class BubblewrapCell:
             folder = Path(tempfile.mkdtemp(prefix="remit-cell-")).resolve()
             closing.callback(shutil.rmtree, folder, ignore_errors=True)
             layout.write_files(folder)
+            walls = layout.arguments(room, tools, folder, PROGRAMS)
+            (folder / WALLS).write_bytes(b"".join(os.fsencode(word) + b"\0" for word in walls))
             proxy = None
             if room.egress.hosts:
                 started = EgressProxy.start(room.egress, folder / "egress.sock")
@@ -78,10 +82,9 @@ class BubblewrapCell:
 
     def wrap(self, argv: Sequence[str]) -> tuple[str, ...]:
         """The argument list for any command; for the programs of remit's own, such as probes."""
-        enter = [sys.executable, "-I", "-S", str(ENTER), self.groups.joins, "--"]
-        built = layout.arguments(self.room, self.tools, self.folder, PROGRAMS)
-        walls = [str(self.tools.bwrap), *built, "--"]
-        return (*enter, *walls, *layout.closing(self.room, self.tools), *argv)
+        enter = [sys.executable, "-I", "-S", str(ENTER), self.groups.joins]
+        enter += [str(self.folder / WALLS), "--", str(self.tools.bwrap)]
+        return (*enter, *layout.closing(self.room, self.tools), *argv)
 
     def run(
         self, argv: Sequence[str], *, timeout_ms: int, output_limit_bytes: int, stdin: bytes = b""

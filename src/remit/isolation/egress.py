@@ -11,7 +11,7 @@ that was judged, so a name server that answers differently the second time chang
 address that is not public is refused unless the list names that host as private. What is inside the
 tunnel is not read: whoever serves an allowed host decides what can be had there.
 
-Every try is recorded, up to a bound, the latest kept.
+Every try is recorded; of too many the first and the last are kept, and how many there were.
 """
 
 from __future__ import annotations
@@ -57,7 +57,9 @@ class EgressProxy:
     egress: Egress
     path: Path
     resolve: Resolve = look_up
-    _tries: deque[EgressTry] = field(default_factory=lambda: deque(maxlen=TRIES_KEPT))
+    _first: list[EgressTry] = field(default_factory=list)
+    _last: deque[EgressTry] = field(default_factory=lambda: deque(maxlen=TRIES_KEPT // 2))
+    _count: int = 0
     _open: int = 0
     _loop: asyncio.AbstractEventLoop | None = None
     _thread: threading.Thread | None = None
@@ -94,8 +96,11 @@ class EgressProxy:
         return made
 
     def tries(self) -> tuple[EgressTry, ...]:
-        """Every try so far, the latest where there were more than are kept."""
-        return tuple(self._tries)
+        """Every try so far; of too many the first and the last, and between them how many more."""
+        first, last = tuple(self._first), tuple(self._last)
+        lost = self._count - len(first) - len(last)
+        between = (EgressTry("", False, f"{lost} more tries"),) if lost > 0 else ()
+        return (*first, *between, *last)
 
     def close(self) -> None:
         """Stop serving; open tunnels end."""
@@ -180,7 +185,10 @@ class EgressProxy:
 
     def _note(self, target: str, allowed: bool, reason: str) -> None:
         plain = target[:300].encode("ascii", "backslashreplace").decode("ascii")
-        self._tries.append(EgressTry(plain, allowed, reason))
+        self._count += 1
+        # The first stay: a guest that floods the record must not be able to wash out its beginning.
+        room = len(self._first) < TRIES_KEPT // 2
+        (self._first if room else self._last).append(EgressTry(plain, allowed, reason))
 
 
 def missing() -> bool:

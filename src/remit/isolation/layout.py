@@ -63,6 +63,7 @@ def interpreter() -> tuple[Path, Path]:
 def unfit(room: Room) -> SandboxRefusal | None:
     """Refuse a room with a path that is no plain folder or shows more than it should."""
     home = Path.home().resolve()
+    written = {room.clone, *room.writable}
     for path, writable in mounts(room):
         fault = ""
         try:
@@ -78,6 +79,9 @@ def unfit(room: Room) -> SandboxRefusal | None:
             fault = "lies in a system folder and may not be written"
         elif any(path.is_relative_to(top) for top in ("/proc", "/sys", INSIDE)):
             fault = "lies where a cell has its own"
+        elif not written.isdisjoint(path.parents):
+            # The guest could put a link in its place, and the next cell would show where it leads.
+            fault = "lies in a path that the guest may write"
         if fault:
             return SandboxRefusal(
                 SandboxCode.ROOM_UNFIT,

@@ -15,6 +15,7 @@ import json
 import os
 import platform
 import secrets
+import select
 import socket
 import subprocess
 import sys
@@ -62,10 +63,8 @@ def laid(cell: BubblewrapCell) -> Iterator[Traps]:
         (folder / "secret").write_text(f"{mark}\n")
         for part in ("repository/hooks", "repository/objects"):
             (folder / part).mkdir(parents=True)
-        victim = subprocess.Popen(
-            [sys.executable, "-I", "-S", "-c", "import sys; sys.stdin.read()", mark],
-            stdin=subprocess.PIPE,
-        )
+        # It waits for input that never comes; its name is what the tries look for.
+        victim = subprocess.Popen([mark], executable="/bin/cat", stdin=subprocess.PIPE)
         stack.callback(_end, victim)
         room = cell.room
         plan: dict[str, Any] = {
@@ -89,9 +88,8 @@ def laid(cell: BubblewrapCell) -> Iterator[Traps]:
             },
         }
         traps = Traps(folder, plan, victim)
-        for trap, listening in _listeners(plan):
-            stack.enter_context(_watched(trap, listening, traps.touched))
-        yield traps
+        with _watched(_listeners(plan, stack), traps.touched, stack):
+            yield traps
 
 
 def _leading(cell: BubblewrapCell, home: Path) -> list[str]:
@@ -106,69 +104,73 @@ def _end(victim: subprocess.Popen[bytes]) -> None:
     victim.communicate()
 
 
-def _listeners(plan: dict[str, Any]) -> Iterator[tuple[str, socket.socket]]:
-    tcp = socket.create_server(("127.0.0.1", 0))
+def _listeners(plan: dict[str, Any], stack: contextlib.ExitStack) -> dict[socket.socket, str]:
+    """Sockets of the host's that nobody in a cell should reach, each with its try's name."""
+    tcp = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
     plan["tcp"] = tcp.getsockname()[1]
-    yield "tcp", tcp
-    udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    udp = stack.enter_context(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
     udp.bind(("127.0.0.1", 0))
     plan["udp"] = udp.getsockname()[1]
-    yield "dns", udp
+    found = {tcp: "tcp", udp: "dns"}
     for trap, address in (("unix-socket", plan["unix"]), ("abstract-socket", f"\0{plan['mark']}")):
-        listening = socket.socket(socket.AF_UNIX)
+        listening = stack.enter_context(socket.socket(socket.AF_UNIX))
         listening.bind(address)
         listening.listen()
-        yield trap, listening
+        found[listening] = trap
+    return found
 
 
 @contextlib.contextmanager
-def _watched(trap: str, listening: socket.socket, touched: dict[str, str]) -> Iterator[None]:
+def _watched(
+    listening: dict[socket.socket, str], touched: dict[str, str], stack: contextlib.ExitStack
+) -> Iterator[None]:
     """Note whatever reaches a socket of the host's while the tries run, and answer it."""
-    stop = threading.Event()
-    listening.settimeout(0.1)
+    wake, sleep = socket.socketpair()
+    for part in (wake, sleep):
+        stack.callback(part.close)
 
     def watch() -> None:
-        while not stop.is_set():
-            try:
-                if listening.type == socket.SOCK_DGRAM:
-                    data, sender = listening.recvfrom(512)
-                    listening.sendto(data, sender)
-                else:
-                    listening.accept()[0].close()
-            except TimeoutError:
-                continue
-            except OSError:
-                return
-            touched[trap] = "the host's listener was reached"
+        while True:
+            ready, _, _ = select.select([sleep, *listening], [], [])
+            for reached in ready:
+                if reached is sleep:
+                    return
+                touched[listening[reached]] = "the host's listener was reached"
+                with contextlib.suppress(OSError):  # whoever reached it may be gone again
+                    if reached.type == socket.SOCK_DGRAM:
+                        data, sender = reached.recvfrom(512)
+                        reached.sendto(data, sender)
+                    else:
+                        reached.accept()[0].close()
 
-    thread = threading.Thread(target=watch, name=f"remit-trap-{trap}", daemon=True)
+    thread = threading.Thread(target=watch, name="remit-traps", daemon=True)
     thread.start()
     try:
         yield
     finally:
-        stop.set()
+        wake.send(b"x")
         thread.join()
-        listening.close()
 
 
 def run(cell: BubblewrapCell) -> tuple[Probe, ...]:
     """Make every try in the cell and judge it."""
-    with laid(cell) as traps:
-        argv = [str(cell.tools.python), "-I", "-S", f"{layout.INSIDE}/inside/escapes.py"]
-        plan = json.dumps(traps.plan).encode()
-        try:
-            done = cell.run(
-                argv, timeout_ms=TIMEOUT_MS, output_limit_bytes=_OUTPUT_BYTES, stdin=plan
-            )
-        except OSError as error:
-            return (Probe("cell", Result.BLOCKED, f"cannot be started: {error}", _hint("")),)
-        said = done.stderr.whole().decode("utf-8", "replace").strip()
-        if done.exit_code != 0:
-            ended = "ran out of time" if done.timed_out else f"exit {done.exit_code}"
-            evidence = f"{ended}: {_plain(said)}"
-            return (Probe("cell", Result.BLOCKED, evidence, _hint(said)),)
-        _look(traps)
-        return _judged(_answers(done.stdout.whole()), traps)
+    try:
+        with laid(cell) as traps:
+            return _tried(cell, traps)
+    except OSError as error:
+        return (Probe("cell", Result.BLOCKED, f"cannot be probed: {error}", _hint("")),)
+
+
+def _tried(cell: BubblewrapCell, traps: Traps) -> tuple[Probe, ...]:
+    argv = [str(cell.tools.python), "-I", "-S", f"{layout.INSIDE}/inside/escapes.py"]
+    plan = json.dumps(traps.plan).encode()
+    done = cell.run(argv, timeout_ms=TIMEOUT_MS, output_limit_bytes=_OUTPUT_BYTES, stdin=plan)
+    said = done.stderr.whole().decode("utf-8", "replace").strip()
+    if done.exit_code != 0:
+        ended = "ran out of time" if done.timed_out else f"exit {done.exit_code}"
+        return (Probe("cell", Result.BLOCKED, f"{ended}: {_plain(said)}", _hint(said)),)
+    _look(traps)
+    return _judged(_answers(done.stdout.whole()), traps)
 
 
 def _look(traps: Traps) -> None:
@@ -231,6 +233,8 @@ def denied_namespaces(said: str) -> bool:
 def _hint(said: str) -> str:
     if denied_namespaces(said):
         return restricted_hint()
+    if "Unknown option" in said:
+        return "install bubblewrap 0.8 or later"
     if said == "process-limit" and os.geteuid() == 0:
         return "run as an ordinary user, or let this process make control groups with pids"
     return "do not run unattended work on this machine until this holds"

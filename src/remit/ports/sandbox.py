@@ -139,7 +139,7 @@ class Cell(Protocol):
         ...
 
     def tries(self) -> tuple[EgressTry, ...]:
-        """What tried to connect through the proxy so far; the latest where there were many."""
+        """What tried to connect through the proxy so far; the first and last of very many."""
         ...
 
     def breach(self) -> Breach | None:

@@ -22,6 +22,7 @@ import socket
 import struct
 import sys
 import threading
+from itertools import product
 
 NOT_CLOSED, NOT_EXECUTABLE, NOT_FOUND = 125, 126, 127
 
@@ -35,9 +36,16 @@ _HANDLED_SINCE_5 = (1 << 16) - 1
 
 _ALLOW, _EPERM = 0x7FFF0000, 1
 _ERRNO = 0x00050000
-_NO_FAMILY = 97
+_NO_FAMILY, _NO_CALL = 97, 38
 _NOT_EQUAL, _EQUAL, _GREATER, _MASKED = 1, 4, 6, 7
 _FAMILIES = (socket.AF_UNIX, socket.AF_INET, socket.AF_INET6, 16)  # 16 is netlink: `ip`, getifaddrs
+_MODES = (
+    ("chmod", 1), ("fchmod", 1), ("fchmodat", 2), ("fchmodat2", 2), ("creat", 1), ("mkdir", 1),
+    ("mkdirat", 2), ("mknod", 1), ("mknodat", 2),
+)  # fmt: skip
+_MODES_IF_MADE = (("open", 1), ("openat", 2))  # the mode follows these flags, and means something
+_MADE = (os.O_CREAT, os.O_TMPFILE & ~os.O_DIRECTORY)  # with one of them only
+_BORROWED = (0o4000, 0o2000)  # a program so marked runs as its owner, who is the host's user
 _TERMINAL_INPUT = (0x5412, 0x541C)  # TIOCSTI and TIOCLINUX put characters into a terminal's input
 _DENIED = (
     "ptrace", "process_vm_readv", "process_vm_writev", "process_madvise", "kcmp", "pidfd_getfd",
@@ -68,7 +76,8 @@ class _Argument(ctypes.Structure):
 def limit(limits: dict[str, int]) -> None:
     """Set the limits that the kernel keeps for each process, hard and soft alike."""
     wanted = (
-        (resource.RLIMIT_CORE, 0),
+        # 0 would still start the host's handler of core dumps, where it has one; 1 does not.
+        (resource.RLIMIT_CORE, 1),
         (resource.RLIMIT_NPROC, limits["processes"]),
         (resource.RLIMIT_DATA, limits["memory_bytes"]),
         (resource.RLIMIT_FSIZE, limits["file_bytes"]),
@@ -120,10 +129,10 @@ def filter_calls() -> bool:
     except OSError:
         return False
     library.seccomp_init.restype = ctypes.c_void_p
-    made = library.seccomp_init(ctypes.c_uint32(_ALLOW))
-    if not made:
+    handle = library.seccomp_init(ctypes.c_uint32(_ALLOW))
+    if not handle:
         return False
-    context = ctypes.c_void_p(made)
+    context = ctypes.c_void_p(handle)
 
     def deny(name: str, number: int, *arguments: _Argument) -> None:
         call = library.seccomp_syscall_resolve_name(name.encode())
@@ -137,6 +146,14 @@ def filter_calls() -> bool:
 
     for name in _DENIED:
         deny(name, _EPERM)
+    deny("openat2", _NO_CALL)  # its mode lies in memory, where a filter cannot look
+    for name, place in _MODES:
+        for bit in _BORROWED:
+            deny(name, _EPERM, _Argument(place, _MASKED, bit, bit))
+    for name, place in _MODES_IF_MADE:
+        for bit, made in product(_BORROWED, _MADE):
+            flags = _Argument(place, _MASKED, made, made)
+            deny(name, _EPERM, flags, _Argument(place + 1, _MASKED, bit, bit))
     for request in _TERMINAL_INPUT:
         deny("ioctl", _EPERM, _Argument(1, _MASKED, 0xFFFFFFFF, request))
     last = max(_FAMILIES)
