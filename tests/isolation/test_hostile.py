@@ -12,6 +12,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from pathlib import Path
@@ -20,6 +21,7 @@ from typing import Any
 import pytest
 from tests.isolation.conftest import MIB, SECRET, SMALL, Cells, Host, guest, hostile, python
 
+from remit.isolation import groups, remains
 from remit.isolation.probes import kernel_has
 from remit.machine.processes import run_bounded
 from remit.machine.reading import read_beneath
@@ -513,6 +515,47 @@ def test_closing_ends_what_still_runs(cells: Cells) -> None:
         thread.join(30)
     assert not any(folder.exists() for folder in folders)
     assert not cell.folder.exists()
+
+
+def test_what_a_killed_process_left_is_cleared_away(
+    cells: Cells, host: Host, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path.parent / f"{tmp_path.name}-temp"
+    place.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(place))
+    alive = cells()
+    script = f"""
+import os, pathlib, time
+from remit.isolation.bubblewrap import BubblewrapSandbox
+from remit.ports.sandbox import Room
+cell = BubblewrapSandbox().prepare(Room("W-1.1", pathlib.Path({str(host.clone)!r})))
+print(*cell.groups.folders, cell.folder, flush=True)
+time.sleep(600)
+"""
+    argv, there = [sys.executable, "-c", script], {**os.environ, "TMPDIR": str(place)}
+    with subprocess.Popen(argv, env=there, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        left = [Path(word) for word in process.stdout.readline().split()]
+        assert remains.clear() == 0
+        process.kill()
+    assert all(path.exists() for path in left)
+    another = cells()
+    assert not any(path.exists() for path in left)
+    assert alive.folder.exists()
+    assert another.folder.exists()
+
+
+def test_a_folder_without_a_lock_is_left_alone_for_a_while(
+    host: Host, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path.parent / f"{tmp_path.name}-temp"
+    monkeypatch.setattr(tempfile, "tempdir", str(place))
+    folder = place / f"{groups.PREFIX}x"
+    folder.mkdir(parents=True)
+    assert remains.clear() == 0
+    os.utime(folder, (0, 0))
+    assert remains.clear() == 1
+    assert not folder.exists()
 
 
 def test_nothing_is_started_where_a_group_cannot_be_joined(host: Host, tmp_path: Path) -> None:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import pty
+import subprocess
+import sys
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -112,6 +116,16 @@ def no_filter(patch: pytest.MonkeyPatch, tmp: Path) -> None:
     _edit(patch, tmp, "filter_calls()\n        if", "pass\n        if")
 
 
+def all_powers(patch: pytest.MonkeyPatch, tmp: Path) -> None:
+    """All capabilities in the cell's own user namespace, and neither filter nor Landlock."""
+    names, rest = layout.namespaces(), layout.powers()
+    patch.setattr(layout, "namespaces", lambda: without(names, "--disable-userns"))
+    kept = ["--cap-add" if word == "--cap-drop" else word for word in rest]
+    patch.setattr(layout, "powers", lambda: kept)
+    no_landlock(patch, tmp)
+    _edit(patch, tmp, "filter_calls()\n        if", "pass\n        if")
+
+
 def no_limits(patch: pytest.MonkeyPatch, tmp: Path) -> None:
     _edit(patch, tmp, 'limit(plan["limits"])', "pass")
     patch.setattr(groups, "make", lambda limits: groups.Groups())
@@ -141,7 +155,7 @@ def _edit(patch: pytest.MonkeyPatch, tmp: Path, old: str, new: str) -> None:
     """A copy of the programs that close the cell, with one step taken out."""
     from remit.isolation import cell
 
-    folder = tmp / "inside"
+    folder = tmp / f"inside-{len(old)}"
     folder.mkdir()
     for path in cell.PROGRAMS.glob("*.py"):
         (folder / path.name).write_text(path.read_text())
@@ -165,6 +179,7 @@ FAULTS = [
     Fault(kept_environment, ("environment",)),
     Fault(no_landlock, ("landlock",), "landlock"),
     Fault(no_filter, ("seccomp", "kernel-socket"), "seccomp"),
+    Fault(all_powers, ("powers", "remount")),
     Fault(no_limits, ("process-limit", "room-limit")),
     Fault(big_scratch, ("room-limit",)),
     Fault(both_gone, ("abstract-socket", "machine-settings")),
@@ -182,6 +197,53 @@ def test_a_weak_cell_is_found(
     red = {probe.name for probe in found if probe.result is Result.FAIL}
     assert set(fault.red) <= red, found
     assert refused(found)
+
+
+def test_a_trap_that_was_touched_counts_whatever_the_guest_says(
+    cells: Cells, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    shared_net(monkeypatch, tmp_path)
+    held = {name: {"out": False, "evidence": "held"} for name in escapes.TRIES}
+    monkeypatch.setattr(probes, "_answers", lambda _stdout: held)
+    # The try stops at the interfaces that it sees; let it go on to the listener.
+    _edit_try(monkeypatch, tmp_path)
+    found = by_name(cells().probe())
+    assert found["tcp"].result is Result.FAIL
+    assert "reached" in found["tcp"].evidence
+    assert found["remount"].result is Result.PASS
+
+
+def _edit_try(patch: pytest.MonkeyPatch, tmp: Path) -> None:
+    from remit.isolation import cell
+
+    folder = tmp / "inside-tries"
+    folder.mkdir()
+    for path in cell.PROGRAMS.glob("*.py"):
+        text = path.read_text().replace('if names != ["lo"]:', "if not names:")
+        (folder / path.name).write_text(text)
+    patch.setattr(cell, "PROGRAMS", folder)
+
+
+def test_the_try_of_the_terminal_can_get_out(tmp_path: Path) -> None:
+    """In no cell, on a terminal of its own: the try that is held in cells gets out here."""
+    script = f"""
+import fcntl, sys, termios
+sys.path.insert(0, {str(Path(escapes.__file__).parent)!r})
+import escapes
+fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+try:
+    escapes.type_into_terminal({{}})
+except escapes.Out as out:
+    sys.stderr.write(f"out: {{out}}")
+"""
+    ours, theirs = pty.openpty()
+    argv = [sys.executable, "-c", script]
+    done = subprocess.run(
+        argv, stdin=theirs, capture_output=True, text=True, start_new_session=True, cwd=tmp_path
+    )
+    os.close(ours)
+    os.close(theirs)
+    assert "out: the terminal of the host can be opened" in done.stderr
 
 
 def test_a_cell_that_cannot_be_built_is_blocked(

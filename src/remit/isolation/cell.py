@@ -2,23 +2,20 @@
 
 A cell starts nothing by itself but probes. It holds what serves it: a folder with the few files of
 its own, the proxy's thread where egress is allowed, and control groups. `close` ends all of that;
-a process that dies without closing leaves an empty folder and at most an empty group, since the
-guest dies with its parent.
+the guest of a process that dies without closing dies with it, and the next cell clears away the rest.
 """
 
 from __future__ import annotations
 
 import os
-import shutil
 import stat
 import sys
-import tempfile
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from remit.isolation import groups, layout, probes
+from remit.isolation import groups, layout, probes, remains
 from remit.isolation.egress import EgressProxy
 from remit.machine.processes import Finished, run_bounded
 from remit.ports.sandbox import Breach, EgressTry, Probe, Room, SandboxCode, SandboxRefusal
@@ -46,8 +43,8 @@ class BubblewrapCell:
     def build(cls, room: Room, tools: layout.Tools) -> BubblewrapCell | SandboxRefusal:
         """Lay the cell's files, start its proxy and make its groups."""
         with ExitStack() as closing:
-            folder = Path(tempfile.mkdtemp(prefix="remit-cell-")).resolve()
-            closing.callback(shutil.rmtree, folder, ignore_errors=True)
+            remains.clear()
+            folder = remains.claim(closing)
             layout.write_files(folder)
             walls = layout.arguments(room, tools, folder, PROGRAMS)
             (folder / WALLS).write_bytes(b"".join(os.fsencode(word) + b"\0" for word in walls))
@@ -60,6 +57,7 @@ class BubblewrapCell:
                 proxy = started
             made = groups.make(room.limits)
             closing.callback(made.close)
+            remains.note(folder, made)
             return cls(room, tools, folder, made, proxy, closing.pop_all())
         raise AssertionError("an exit stack swallows nothing")
 

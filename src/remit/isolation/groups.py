@@ -20,6 +20,9 @@ from pathlib import Path
 
 from remit.ports.sandbox import CellLimits
 
+PREFIX = "remit-cell-"
+"""How the names of groups, and of the folders of cells, begin."""
+
 _REMOVE_TRIES = 100
 _REMOVE_WAIT_S = 0.02
 
@@ -57,7 +60,7 @@ def _end(folder: Path) -> bool:
 
 def make(limits: CellLimits) -> Groups:
     """Make the groups of a cell, as far as this machine lets us."""
-    name = f"remit-cell-{os.getpid()}-{secrets.token_hex(4)}"
+    name = f"{PREFIX}{secrets.token_hex(8)}"
     made: list[Path] = []
     for parent, settings in _parents(limits):
         folder = parent / name
