@@ -76,20 +76,20 @@ class BubblewrapCell:
                 "add the command to those that the room allows, or use one of them",
                 {"command": named},
             )
-        return self.wrap(argv)
+        return (*self.prefix(), *argv)
 
-    def wrap(self, argv: Sequence[str]) -> tuple[str, ...]:
-        """The argument list for any command; for the programs of remit's own, such as probes."""
+    def prefix(self) -> tuple[str, ...]:
+        """What starts a command that no guest chose: a registered row, a program of remit's own."""
         enter = [sys.executable, "-I", "-S", str(ENTER), self.groups.joins]
         enter += [str(self.folder / WALLS), "--", str(self.tools.bwrap)]
-        return (*enter, *layout.closing(self.room, self.tools), *argv)
+        return (*enter, *layout.closing(self.room, self.tools))
 
     def run(
         self, argv: Sequence[str], *, timeout_ms: int, output_limit_bytes: int, stdin: bytes = b""
     ) -> Finished:
         """Run one of remit's own programs inside to its end, within bounds."""
         return run_bounded(
-            self.wrap(argv),
+            (*self.prefix(), *argv),
             cwd=self.folder,
             environment={**os.environ, **probes.PLANTED_VARIABLE},
             timeout_ms=timeout_ms,

@@ -12,7 +12,8 @@ at, such as a kernel without Landlock, and names what stands in its place.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -134,6 +135,10 @@ class Cell(Protocol):
         """The argument list that starts `argv` inside; refuses what is not allowed."""
         ...
 
+    def prefix(self) -> tuple[str, ...]:
+        """What is put before a command that no guest chose, such as a registered row."""
+        ...
+
     def probe(self) -> tuple[Probe, ...]:
         """Try to get out, from inside, and say what each try found."""
         ...
@@ -149,6 +154,10 @@ class Cell(Protocol):
     def close(self) -> None:
         """End the proxy and whatever still runs in the cell's group; remove the cell's files."""
         ...
+
+
+Walls = Callable[[Path], AbstractContextManager[Sequence[str] | SandboxRefusal]]
+"""Gives, for a checkout, what is put before a registered command so that it runs in a cell."""
 
 
 class Sandbox(Protocol):

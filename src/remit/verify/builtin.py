@@ -14,15 +14,17 @@ from pathlib import Path
 from remit.core.gitfacts import ArtifactDiff, RepositoryRefusal
 from remit.core.rows import RowSpec
 from remit.ports.outside import Found, RowFound
+from remit.ports.sandbox import Walls
 from remit.verify.artifact import verify_artifacts
-from remit.verify.verifier import CheckoutSource, verify_rows
+from remit.verify.verifier import CheckoutSource, RunSetting, verify_rows
 
 
 @dataclass(frozen=True, slots=True)
 class BuiltInVerifier:
-    """Verifies commits of one repository."""
+    """Verifies commits of one repository; behind `walls`, rows run in cells or not at all."""
 
     repository: CheckoutSource
+    walls: Walls | None = None
 
     def verify(
         self,
@@ -36,7 +38,13 @@ class BuiltInVerifier:
         """Run every row at ``shipped`` with its control at ``base``, and the artifact diff."""
         with tempfile.TemporaryDirectory(prefix="remit-") as room:
             judged = verify_rows(
-                self.repository, shipped, base, rows, Path(room), progress=progress
+                self.repository,
+                shipped,
+                base,
+                rows,
+                Path(room),
+                setting=RunSetting(walls=self.walls),
+                progress=progress,
             )
         if isinstance(judged, RepositoryRefusal):
             return judged

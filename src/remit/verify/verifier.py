@@ -19,8 +19,9 @@ from typing import Protocol
 
 from remit.core.gitfacts import ArtifactDiff, CheckoutMade, RepositoryRefusal
 from remit.core.judging import judge, judge_repeats
-from remit.core.rows import RowCheck, RowKind, RowResult, RowRun, RowSpec, problems
+from remit.core.rows import RowCheck, RowKind, RowResult, RowRun, RowSpec, RunEnd, problems
 from remit.machine.directories import remove_tree
+from remit.ports.sandbox import SandboxRefusal, Walls
 from remit.verify.artifact import judge_artifacts
 from remit.verify.runner import run_row
 
@@ -58,13 +59,14 @@ class RowVerification:
 
 @dataclass(frozen=True, slots=True)
 class RunSetting:
-    """How commands are run: what is added to their environment, and what is put before them.
+    """How commands are run: what is added to their environment, and the walls around them.
 
-    `environment` adds to the runner's allow-list. `prefix` holds a sandbox and its options.
+    `environment` adds to the runner's allow-list, for commands without walls. With `walls` a command
+    runs in a cell for its checkout, or not at all.
     """
 
     environment: Mapping[str, str] | None = None
-    prefix: tuple[str, ...] = ()
+    walls: Walls | None = None
 
 
 def verify_rows(
@@ -124,11 +126,22 @@ def _run_at(
         made = repository.clean_checkout(sha, room / "checkout")
         if isinstance(made, RepositoryRefusal):
             return made
-        run = run_row(spec, Path(made.path), room, environment=how.environment, prefix=how.prefix)
+        run = _run_within(spec, Path(made.path), room, how)
         repository.remove_checkout(made)
         return run
     finally:
         remove_tree(room)
+
+
+def _run_within(spec: RowSpec, checkout: Path, room: Path, how: RunSetting) -> RowRun:
+    """Run a row behind its walls where there are to be any; without them it is not started."""
+    if how.walls is None:
+        return run_row(spec, checkout, room, environment=how.environment)
+    with how.walls(checkout) as prefix:
+        if isinstance(prefix, SandboxRefusal):
+            said = f"remit: {prefix.message}; {prefix.hint}\n".encode()
+            return RowRun(RunEnd.START_FAILED, None, 0, head=said)
+        return run_row(spec, checkout, room, prefix=prefix)
 
 
 def _artifact_checks(

@@ -7,9 +7,20 @@ them costs a start.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
-from remit.ports.sandbox import Probe, Room, Sandbox, SecretScanner
+from remit.ports.outside import Verifier
+from remit.ports.sandbox import (
+    CellLimits,
+    Probe,
+    Room,
+    Sandbox,
+    SandboxRefusal,
+    SecretScanner,
+    Walls,
+)
 
 
 def sandbox() -> Sandbox:
@@ -33,3 +44,37 @@ def before_work(room: Room) -> tuple[Probe, ...]:
     from remit.isolation.secrets import before_work as look
 
     return look(room)
+
+
+def row_walls(read_only: Sequence[Path] = (), limits: CellLimits | None = None) -> Walls:
+    """Walls for registered rows: a cell for each checkout, without egress or credentials.
+
+    What a row runs was written by whoever did the work, so where that was a guest the row needs a
+    cell as the guest did. `read_only` shows what rows need beside the system, such as a tool chain.
+    """
+
+    @contextmanager
+    def walls(checkout: Path) -> Iterator[Sequence[str] | SandboxRefusal]:
+        checkout = checkout.resolve()
+        lent = checkout / ".git" / "objects" / "info" / "alternates"
+        lenders = lent.read_text(encoding="utf-8").split("\n") if lent.exists() else []
+        shown = (*read_only, *(Path(name).resolve() for name in lenders if name))
+        room = Room("row", checkout, read_only=shown, limits=limits or CellLimits())
+        cell = sandbox().prepare(room)
+        if isinstance(cell, SandboxRefusal):
+            yield cell
+            return
+        try:
+            yield cell.prefix()
+        finally:
+            cell.close()
+
+    return walls
+
+
+def walled_verifier(repository: Path, remote: str, main: str, walls: Walls) -> Verifier:
+    """The built-in verifier of a repository, with its rows behind walls."""
+    from remit.repository.repository import GitRepository
+    from remit.verify.builtin import BuiltInVerifier
+
+    return BuiltInVerifier(GitRepository(repository, remote, main), walls)
