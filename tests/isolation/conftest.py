@@ -17,6 +17,7 @@ import pytest
 
 from remit.isolation.bubblewrap import BubblewrapSandbox
 from remit.isolation.cell import BubblewrapCell
+from remit.isolation.probes import denied_namespaces
 from remit.machine.processes import Finished, run_bounded
 from remit.ports.sandbox import CellLimits, Room, SandboxRefusal
 
@@ -91,6 +92,11 @@ def sandbox() -> BubblewrapSandbox:
         pytest.skip("the sandbox is bubblewrap's, which needs Linux")
     if shutil.which("bwrap") is None:
         pytest.skip("bubblewrap is not installed: install the package bubblewrap")
+    tried = subprocess.run(
+        ["bwrap", "--unshare-all", "--ro-bind", "/", "/", "true"], capture_output=True, text=True
+    )
+    if tried.returncode and denied_namespaces(tried.stderr):
+        pytest.skip(f"this system lets nobody make namespaces: {tried.stderr.strip()}")
     return BubblewrapSandbox()
 
 

@@ -12,8 +12,9 @@ from tests.isolation.conftest import SECRET, Cells, Host, guest, python
 
 from remit.core.checks import Result
 from remit.isolation.bubblewrap import BubblewrapSandbox
+from remit.isolation.elsewhere import NoSandbox
 from remit.isolation.secrets import before_work
-from remit.ports.sandbox import Room, SandboxCode, SandboxRefusal
+from remit.ports.sandbox import Room, SandboxCode, SandboxRefusal, refused
 
 
 @pytest.mark.parametrize(
@@ -69,6 +70,24 @@ def test_what_is_granted_stands_in_no_list_of_processes(cells: Cells, host: Host
         assert any(b"sleep 600" in line for line in lines)
         assert not any(SECRET.encode() in line for line in lines)
         process.kill()
+
+
+def test_other_systems_refuse_and_say_so(host: Host) -> None:
+    nowhere = NoSandbox("win32")
+    refusal = nowhere.prepare(Room("W-1.1", host.clone))
+    assert isinstance(refusal, SandboxRefusal)
+    assert refusal.code is SandboxCode.SANDBOX_MISSING
+    assert [probe.result for probe in nowhere.examine()] == [Result.BLOCKED]
+
+
+def test_a_user_without_a_home_has_a_sandbox_too(
+    cells: Cells, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def homeless() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(Path, "home", homeless)
+    assert refused(cells().probe()) == ()
 
 
 @pytest.mark.parametrize("name", ["LD_PRELOAD", "A=B", "", "ä", "A B"])

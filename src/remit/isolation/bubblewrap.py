@@ -11,7 +11,6 @@ from __future__ import annotations
 import os
 import shutil
 import stat
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -45,8 +44,6 @@ class BubblewrapSandbox:
 
     def tools(self) -> layout.Tools | SandboxRefusal:
         """Find what a cell is built with, or say what is missing."""
-        if not sys.platform.startswith("linux"):
-            return _missing(f"{sys.platform} has no sandbox", "run supervised work on Linux")
         search = os.environ.get("PATH", os.defpath) if self.search is None else self.search
         found = shutil.which("bwrap", path=absolute_path(search))
         if found is None:

@@ -62,7 +62,7 @@ def interpreter() -> tuple[Path, Path]:
 
 def unfit(room: Room) -> SandboxRefusal | None:
     """Refuse a room with a path that is no plain folder or shows more than it should."""
-    home = Path.home().resolve()
+    home = own_home()
     written = {room.clone, *room.writable}
     for path, writable in mounts(room):
         fault = ""
@@ -90,6 +90,14 @@ def unfit(room: Room) -> SandboxRefusal | None:
                 {"path": str(path)},
             )
     return None
+
+
+def own_home() -> Path | None:
+    """The home of whoever runs remit; None for a user of whom the system knows none."""
+    try:
+        return Path.home().resolve()
+    except RuntimeError:
+        return None
 
 
 def mounts(room: Room) -> Iterator[tuple[Path, bool]]:

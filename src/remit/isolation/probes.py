@@ -73,7 +73,11 @@ def laid(cell: BubblewrapCell) -> Iterator[Traps]:
             "repository": str(folder / "repository"),
             "clone": str(room.clone),
             "read_only": [str(path) for path in room.read_only],
-            "homes": {str(home): _leading(cell, home) for home in {Path.home(), Path("/root")}},
+            "homes": {
+                str(home): _leading(cell, home)
+                for home in (layout.own_home(), Path("/root"))
+                if home is not None
+            },
             "variable": next(iter(PLANTED_VARIABLE)),
             "victim": victim.pid,
             "mark": mark,

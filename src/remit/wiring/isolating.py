@@ -7,6 +7,7 @@ them costs a start.
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,6 +26,10 @@ from remit.ports.sandbox import (
 
 def sandbox() -> Sandbox:
     """The sandbox of this machine; whether it has one is said by whatever is asked of it."""
+    if not sys.platform.startswith("linux"):
+        from remit.isolation.elsewhere import NoSandbox
+
+        return NoSandbox(sys.platform)
     from remit.isolation.bubblewrap import BubblewrapSandbox
 
     return BubblewrapSandbox()
