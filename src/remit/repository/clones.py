@@ -17,7 +17,6 @@ configuration names could run code at checkout, and none is read.
 from __future__ import annotations
 
 import os
-import stat
 import tempfile
 from pathlib import Path
 
@@ -33,14 +32,13 @@ from remit.core.gitfacts import (
 )
 from remit.machine.directories import claim_directory, remove_tree
 from remit.machine.git import GitRun, failed
+from remit.repository import guests
 from remit.repository.before import main_before
 from remit.repository.host import Host
 from remit.repository.observing import Upstream
 
 COMMIT_LIMIT_COUNT = 1_000
 """How many commits a `Takeover` lists at most."""
-
-_ALTERNATES_LIMIT_BYTES = 65_536
 
 
 def make_clone(
@@ -215,7 +213,7 @@ def _bring(
         return kind
     if kind != "missing" or clone_dir is None:
         return None
-    objects = _guest_objects(host, clone_dir)
+    objects = guests.guest_objects(host, clone_dir)
     if isinstance(objects, str):
         return RepositoryRefusal(
             RepositoryCode.TAKEOVER_FAILED,
@@ -228,6 +226,7 @@ def _bring(
         if refusal := _new_repository(host, staging, operation):
             return refusal
         _borrow(staging / ".git" / "objects", objects)
+        guests.distrust(staging)
         present = host.git.run(
             ["cat-file", "--batch-check=%(objecttype)"],
             cwd=staging,
@@ -259,28 +258,16 @@ def _not_there(kind: str, head: str, clone_dir: Path, operation: str) -> Reposit
     )
 
 
-def _guest_objects(host: Host, clone_dir: Path) -> Path | str:
-    """Return the guest's object directory, or what is wrong with it."""
-    try:
-        git_dir = clone_dir / ".git"
-        if not os.path.lexists(git_dir):
-            git_dir = clone_dir
-        objects = git_dir / "objects"
-        for part in (git_dir, objects):
-            if not stat.S_ISDIR(part.lstat().st_mode):
-                return f"{part} is no plain directory"
-        alternates = objects / "info" / "alternates"
-        if os.path.lexists(alternates):
-            if not stat.S_ISREG(alternates.lstat().st_mode):
-                return f"{alternates} is no plain file"
-            with alternates.open("rb") as file:
-                lenders = file.read(_ALTERNATES_LIMIT_BYTES).split(b"\n")
-            allowed = {b"", os.fsencode(host.common_dir / "objects")}
-            if not set(lenders) <= allowed:
-                return f"{alternates} names a store other than the host's"
-    except OSError as error:
-        return f"{error.filename}: {error.strerror}"
-    return objects.resolve()
+def left_behind(host: Host, clone_dir: Path, head: str) -> tuple[str, ...] | RepositoryRefusal:
+    """Name what a guest changed and did not commit; see `GitRepository.left_behind`."""
+
+    def stage(staging: Path, objects: Path) -> RepositoryRefusal | None:
+        refusal = _new_repository(host, staging, "look at what is left")
+        if refusal is None:
+            _borrow(staging / ".git" / "objects", objects)
+        return refusal
+
+    return guests.left_behind(host, clone_dir, head, stage)
 
 
 def clean_checkout(host: Host, sha: str, directory: Path) -> CheckoutMade | RepositoryRefusal:

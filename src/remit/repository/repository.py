@@ -31,7 +31,7 @@ from remit.core.gitfacts import (
 from remit.core.rows import Mutation
 from remit.machine.git import Git
 from remit.repository import branches as attempt_branches
-from remit.repository import clones, mutating, observing, patches
+from remit.repository import brought, clones, guests, mutating, observing, patches
 from remit.repository.host import Host, locate, sha_refusal
 from remit.repository.observing import Reviewed, Upstream
 
@@ -164,6 +164,38 @@ class GitRepository:
             return refusal
         where = None if clone_dir is None else clone_dir.absolute()
         return clones.take_over(host, self._upstream, where, head, attempt_id)
+
+    def guest_head(self, clone_dir: Path, branch: str) -> str | RepositoryRefusal:
+        """The commit that a branch of a guest's clone names, read without running git in it.
+
+        Refuses BAD_NAME, and TAKEOVER_FAILED where the clone does not say.
+        """
+        if not is_branch_name(branch):
+            return bad_name("read the head of a clone", "branch", branch)
+        return guests.guest_head(clone_dir.absolute(), branch)
+
+    def left_behind(self, clone_dir: Path, head: str) -> tuple[str, ...] | RepositoryRefusal:
+        """Name what a guest changed and did not commit, new files included; runs nothing of it.
+
+        Refuses BAD_SHA, and TAKEOVER_FAILED for what is no plain clone.
+        """
+        operation = "look at what is left"
+        host = self._host(operation)
+        if isinstance(host, RepositoryRefusal):
+            return host
+        if refusal := sha_refusal(head, operation):
+            return refusal
+        return clones.left_behind(host, clone_dir.absolute(), head)
+
+    def lay_out(self, base: str, head: str, folder: Path) -> int | RepositoryRefusal:
+        """Write every blob and message of `base..head` beneath an empty folder, to be scanned.
+
+        Refuses BAD_SHA, COMMIT_ABSENT, NOT_A_COMMIT, OUTPUT_TOO_LARGE.
+        """
+        host = self._host("lay out a change")
+        if isinstance(host, RepositoryRefusal):
+            return host
+        return brought.lay_out(host, base, head, folder)
 
     def artifact_diff(
         self, base: str, head: str, scope: Sequence[str], artifacts: Sequence[str]

@@ -14,15 +14,17 @@ from pathlib import Path
 from remit.core.gitfacts import ArtifactDiff, RepositoryRefusal
 from remit.core.rows import RowSpec
 from remit.ports.outside import Found, RowFound
+from remit.ports.sandbox import Walls
 from remit.verify.artifact import verify_artifacts
-from remit.verify.verifier import CheckoutSource, verify_rows
+from remit.verify.verifier import CheckoutSource, RunSetting, verify_rows
 
 
 @dataclass(frozen=True, slots=True)
 class BuiltInVerifier:
-    """Verifies commits of one repository."""
+    """Verifies commits of one repository; behind `walls`, rows run in cells or not at all."""
 
     repository: CheckoutSource
+    walls: Walls | None = None
 
     def verify(
         self,
@@ -44,6 +46,7 @@ class BuiltInVerifier:
                 Path(room),
                 scope=scope,
                 repeats=repeats,
+                setting=RunSetting(walls=self.walls),
                 progress=progress,
             )
         if isinstance(judged, RepositoryRefusal):

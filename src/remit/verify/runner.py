@@ -4,7 +4,8 @@ The command is foreign: it gets no standard input, an environment built from an 
 and a temporary directory that are new and empty, limits set before it starts, and bounds on time
 and output. When it ends, its process group is killed; on Linux, processes that fled the group are
 found by a mark in their environment and killed too, so that a forgotten daemon does not meet the
-next run. That mark is housekeeping, not a prison: `prefix` is where a sandbox goes.
+next run. That mark is housekeeping, not a prison: `prefix` is where a sandbox goes, which also
+decides what is left of the environment.
 
 A report that lies in the tree already is removed first: one that was committed must never count
 as one that was written.

@@ -29,10 +29,12 @@ from remit.core.rows import (
     RowResult,
     RowRun,
     RowSpec,
+    RunEnd,
     answered,
     problems,
 )
 from remit.machine.directories import remove_tree
+from remit.ports.sandbox import SandboxRefusal, Walls
 from remit.verify.artifact import judge_artifacts
 from remit.verify.runner import run_row
 
@@ -85,13 +87,14 @@ class RowVerification:
 
 @dataclass(frozen=True, slots=True)
 class RunSetting:
-    """How commands are run: what is added to their environment, and what is put before them.
+    """How commands are run: what is added to their environment, and the walls around them.
 
-    `environment` adds to the runner's allow-list. `prefix` holds a sandbox and its options.
+    `environment` adds to the runner's allow-list, for commands without walls. With `walls` a command
+    runs in a cell for its checkout, or not at all.
     """
 
     environment: Mapping[str, str] | None = None
-    prefix: tuple[str, ...] = ()
+    walls: Walls | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,8 +184,7 @@ def _run_at(place: _Place, sha: str, spec: RowSpec) -> RowRun | RepositoryRefusa
 
 
 def _run_in(place: _Place, made: CheckoutMade, spec: RowSpec, room: Path) -> RowRun:
-    how = place.how
-    run = run_row(spec, Path(made.path), room, environment=how.environment, prefix=how.prefix)
+    run = _run_within(spec, Path(made.path), room, place.how)
     place.repository.remove_checkout(made)
     return run
 
@@ -227,6 +229,17 @@ def _no_control(where: str, mutation: Mutation) -> _Controlled:
     outside = "".join(f"out of scope: {path}\n" for path in mutation.outside[:1_000])
     said = f"== {where}\nnot run: {mutation.found}\n{outside}"
     return _Controlled(None, mutation, said.encode("utf-8", "backslashreplace"))
+
+
+def _run_within(spec: RowSpec, checkout: Path, room: Path, how: RunSetting) -> RowRun:
+    """Run a row behind its walls where there are to be any; without them it is not started."""
+    if how.walls is None:
+        return run_row(spec, checkout, room, environment=how.environment)
+    with how.walls(checkout) as prefix:
+        if isinstance(prefix, SandboxRefusal):
+            said = f"remit: {prefix.message}; {prefix.hint}\n".encode()
+            return RowRun(RunEnd.START_FAILED, None, 0, head=said)
+        return run_row(spec, checkout, room, prefix=prefix)
 
 
 def _artifact_checks(

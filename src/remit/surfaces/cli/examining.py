@@ -40,9 +40,7 @@ def examine(session: Session, repository: Path | None) -> list[Check]:
     found = [_python()]
     found += _store(session)
     found += _git(session, repository)
-    found.append(
-        check("sandbox", "NOT_TESTED", "this version runs no unattended work and has no sandbox")
-    )
+    found += _isolation()
     found.append(_keys(session))
     return found
 
@@ -89,6 +87,13 @@ def _tried(enrolled: Sequence[Any], number: int) -> Check:
 def _python() -> Check:
     version = ".".join(map(str, sys.version_info[:3]))
     return check("python", "PASS", f"Python {version} on {sys.platform}")
+
+
+def _isolation() -> list[Check]:
+    """Each part of the sandbox; a cell is built and probed, nothing is assumed."""
+    from remit.wiring.isolating import sandbox
+
+    return [check(p.name, str(p.result), p.evidence, p.hint) for p in sandbox().examine()]
 
 
 def _store(session: Session) -> list[Check]:

@@ -1,0 +1,1 @@
+"""Programs that run inside a cell. They import nothing of remit's and need the interpreter only."""
