@@ -22,7 +22,7 @@ OTHERS: dict[str, Any] = {
     "dependencies": (edge("W-9"),), "links": (("a", "b"),), "unmet": 1, "ready_at": 5, "rank": 5,
     "attempt": 1, "counted": 1, "reported": True, "lease": LEASE, "holders": ("bob",), "work": None,
     "results": (1,), "triage": ("T-1",), "triaged_from": Status.READY, "outcome": Outcome.COALESCED,
-    "successor": "W-3", "source": None, "created_at": 5, "changed_at": 5,
+    "successor": "W-3", "source": None, "created_at": 5, "changed_at": 5, "lapses_at": 5, "stale": ("V-1",),
 }  # fmt: skip
 """For each attribute of an item another value."""
 
