@@ -9,7 +9,7 @@ become microseconds. All faults are found in one pass.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from difflib import get_close_matches
@@ -48,6 +48,12 @@ class Faults:
     def add(self, at: Marked, path: str, message: str) -> None:
         """Keep one fault."""
         self.problems.append(Problem(at.line, at.column, path, message))
+
+    def unknown(self, at: Marked, name: str, path: str, known: Iterable[str]) -> None:
+        """Keep that a part is not known, and name the nearest that is."""
+        near = get_close_matches(name[:100], known, 1)
+        hint = f": did you mean {near[0]}?" if near else ""
+        self.add(at, f"{path}.{shown(name)}", f"this part is not known{hint}")
 
 
 def text(value: Marked) -> str:
@@ -142,9 +148,7 @@ def taken(
         return {field.to or name: field.absent for name, field in fields.items()}
     for name, child in at.value.items():
         if name not in fields:
-            near = get_close_matches(name, fields, 1)
-            hint = f": did you mean {near[0]}?" if near else ""
-            faults.add(child, f"{path}.{shown(name)}", f"this part is not known{hint}")
+            faults.unknown(child, name, path, fields)
     found: dict[str, Any] = {}
     for name, field in fields.items():
         to = field.to or name
