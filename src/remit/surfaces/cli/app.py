@@ -12,6 +12,7 @@ import typer
 
 from remit.core.refusals import Code
 from remit.surfaces.cli import (
+    agents,
     deciding,
     following,
     ledger_commands,
@@ -20,6 +21,7 @@ from remit.surfaces.cli import (
     moving,
     operating,
     planning,
+    priming,
     proving,
     scenarios,
     serving,
@@ -35,12 +37,14 @@ COMMANDS: Final = (
     starting,
     planning,
     working,
+    priming,
     submitting,
     serving,
     deciding,
     looking,
     moving,
     operating,
+    agents,
     limiting,
     ledger_commands,
     following,
