@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 
 def deaf() -> None:
@@ -49,6 +50,17 @@ def stopped() -> None:
         os.kill(os.getpid(), signal.SIGSTOP)
         sleep()
     print("child is stopped", flush=True)
+    sleep()
+
+
+def stopped_listener() -> None:
+    def hear(*_: object) -> None:
+        Path("heard").touch()
+        sys.exit(0)
+
+    signal.signal(signal.SIGTERM, hear)
+    Path("stopped").touch()
+    os.kill(os.getpid(), signal.SIGSTOP)
     sleep()
 
 

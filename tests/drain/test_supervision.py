@@ -69,6 +69,9 @@ def test_it_has_a_session_and_an_environment_of_its_own(ground: Ground) -> None:
     assert sorted(name.partition(b"=")[0] for name in names if name) == [
         b"PATH", b"REMIT_SUPERVISED",
     ]  # fmt: skip
+    above = groups.own_group()
+    if above is not None and os.access(above, os.W_OK):
+        assert process.confinement[:4] == ("session", "rlimits", "warden", "cgroup")
     opened = sorted(os.listdir(f"/proc/{process.pid}/fd"))
     assert opened == ["0", "1", "2"]
 
@@ -90,6 +93,28 @@ def test_stop_ends_everything_in_time(ground: Ground, words: str) -> None:
     assert running(ground.folder) == []
 
 
+def test_who_was_stopped_hears_that_it_is_to_end(ground: Ground) -> None:
+    process = ground.start("stopped_listener")
+    until((ground.folder / "stopped").exists)
+    time.sleep(0.3)
+    process.stop()
+    ended = process.wait(20_000)
+    assert ended is not None
+    assert (ground.folder / "heard").exists()
+
+
+def test_a_group_that_cannot_be_joined_is_done_without(
+    ground: Ground, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lost = groups.Group(ground.folder / "nowhere")
+    monkeypatch.setattr(groups, "make", lambda *_: lost)
+    process = ground.start("daemon")
+    assert "cgroup" not in process.confinement
+    ended = process.wait(20_000)
+    assert ended is not None
+    assert (ended.exit_code, ended.strays, ended.left) == (0, 1, 0)
+
+
 def test_a_daemon_that_is_left_behind_is_ended_and_counted(ground: Ground) -> None:
     ended = ground.run("daemon")
     assert (ended.reason, ended.exit_code, ended.strays, ended.left) == (Reason.EXITED, 0, 1, 0)
@@ -102,6 +127,7 @@ def test_a_daemon_is_ended_without_a_control_group_too(
     monkeypatch.setattr(groups, "own_group", lambda: None)
     process = ground.start("daemon")
     assert process.group is None
+    assert process.confinement == ("session", "rlimits", "warden")
     ended = process.wait(20_000)
     assert ended is not None
     assert (ended.strays, ended.left) == (1, 0)

@@ -40,7 +40,7 @@ def _judged(parts: dict[str, Any]) -> list[tuple[str, str]]:
 REPORT: Final = Record(
     "a report",
     (
-        Part("schema", Pattern(re.compile(re.escape(SCHEMA) + r"\Z"), SCHEMA),
+        Part("schema", Pattern(re.compile(r"remit\.agent-report\.v1\Z"), SCHEMA),
              "The version of this format.", required=True),
         Part("outcome", Word(Outcome), "What came of the work.", required=True),
         Part("head", Pattern(_SHA, "a full commit id"), "The commit that holds the work."),

@@ -15,7 +15,16 @@ from typing import Any, Final
 from remit.documents.fields import Faults
 from remit.documents.marked import Marked, Problem, read, shown
 from remit.documents.shapes import Flag, Label, Many, Part, Record, Text, Whole, Word
-from remit.ports.agent import Agent, BriefWay, Exits, Prices, Reading, ReportWay, Speaks
+from remit.ports.agent import (
+    Agent,
+    BriefWay,
+    Exits,
+    Prices,
+    Reading,
+    ReportWay,
+    Speaks,
+    Transcript,
+)
 
 MAX_BYTES: Final = 1 << 20
 PLACEHOLDERS: Final = frozenset(
@@ -223,6 +232,7 @@ AGENT: Final = Record(
         Part("brief", Word(BriefWay), "How the brief goes in."),
         Part("output", Word(Speaks), "What standard output is."),
         Part("report", Word(ReportWay), "Whether it writes report.json."),
+        Part("transcript", Word(Transcript), "Which output is kept as the transcript."),
         Part("read", Many(Inner(READING), 20), "What to take from the output."),
         Part("prices", Inner(PRICES), "What tokens cost, where it tells no cost."),
         Part("exits", Inner(EXITS, Exits()), "What exit statuses mean."),

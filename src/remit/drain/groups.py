@@ -38,6 +38,15 @@ class Group:
         return not self.path.exists()
 
 
+def in_group(pid: int, group: Group) -> bool:
+    """Whether a process is in a control group now."""
+    try:
+        found = Path(f"/proc/{pid}/cgroup").read_text("utf-8", "replace")
+    except OSError:
+        return False
+    return any(line.endswith(f"/{group.path.name}") for line in found.splitlines())
+
+
 def own_group() -> Path | None:
     """The folder of the control group that this process is in; None where version 2 is not here."""
     mount = ""

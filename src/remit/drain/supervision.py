@@ -28,6 +28,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from remit.drain import groups, leftovers
+from remit.drain.groups import in_group
 from remit.drain.leftovers import TOKEN, Record
 from remit.drain.limits import Limits
 from remit.drain.output import Line, Lines
@@ -38,7 +39,7 @@ OnLine = Callable[[str, Line], None]
 """Is told of each line, with ``stdout`` or ``stderr``, on the thread that reads."""
 
 _BOOT: Final = (
-    "import sys; sys.path.insert(0, sys.argv[1]); from remit.drain.warden import main; main()"
+    "import sys; sys.path.append(sys.argv[1]); from remit.drain.warden import main; main()"
 )
 _SOURCE: Final = str(Path(__file__).resolve().parents[2])
 _READ_BYTES: Final = 65_536
@@ -176,6 +177,14 @@ class Process:
         thread.start()
 
     @property
+    def confinement(self) -> tuple[str, ...]:
+        """By what the tree is held, as evidence; a control group only where the program is in it."""
+        held: tuple[str, ...] = ("session", "rlimits", "warden")
+        if self.group is not None and self._joined:
+            held += ("cgroup", *(f"cgroup-{bound}" for bound in self.group.bounds))
+        return held
+
+    @property
     def pid(self) -> int:
         """The program's process id."""
         assert self.record.agent is not None
@@ -246,6 +255,7 @@ class Process:
         seen = look(self._warden.pid)
         agent = Identity(self._told["started"]["pid"], self._told["started"]["start"])
         self.record = replace(self.record, warden=seen.identity if seen else None, agent=agent)
+        self._joined = self.group is not None and in_group(agent.pid, self.group)
         leftovers.keep(self._records, self.record)
 
     def _write_all(self, data: bytes) -> None:

@@ -215,8 +215,9 @@ def become(config: dict[str, Any], telling: int, group: Group | None) -> NoRetur
         if os.getppid() != config["warden"]:
             os._exit(126)
         if group is not None:
-            what = "group"
-            (group.path / "cgroup.procs").write_text("0")
+            # Where it is not to be had after all, the walk over the tree is what there is.
+            with contextlib.suppress(OSError):
+                (group.path / "cgroup.procs").write_text("0")
         what = "limits"
         limit(config["limits"])
         for number in (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGTERM, signal.SIGINT,

@@ -28,6 +28,13 @@ class Speaks(StrEnum):
     JSON_LINES = "json-lines"
 
 
+class Transcript(StrEnum):
+    """Which output is kept as the transcript of a run."""
+
+    STDOUT = "stdout"
+    STDERR = "stderr"
+
+
 class ReportWay(StrEnum):
     """Whether an agent writes ``report.json``."""
 
@@ -84,6 +91,7 @@ class Agent:
     brief: BriefWay = BriefWay.FILE
     output: Speaks = Speaks.TEXT
     report: ReportWay = ReportWay.REQUIRED
+    transcript: Transcript = Transcript.STDOUT
     read: tuple[Reading, ...] = ()
     prices: Prices | None = None
     exits: Exits = Exits()

@@ -92,7 +92,8 @@ def read_plain(path: Path, limit_bytes: int) -> bytes | None:
         return None
     except OSError as error:
         raise NotPlain(f"{path.name} cannot be read: {error.strerror}") from None
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise NotPlain(f"{path.name} is no plain file")
     with os.fdopen(handle, "rb") as opened:
-        if not stat.S_ISREG(os.fstat(handle).st_mode):
-            raise NotPlain(f"{path.name} is no plain file")
         return opened.read(limit_bytes + 1)

@@ -40,7 +40,8 @@ TRIAGE: Final = {
 class Result:
     """The judgement. ``code`` is stable, ``said`` is the agent's own text and foreign.
 
-    ``head`` is the commit that it claims. ``spent_micros`` settles spend; None charges the reservation.
+    ``head`` is the commit that it claims. ``spent_micros`` is the figure that it told, None for none; ``charge``
+    says what settles spend.
     """
 
     came: Came
@@ -67,6 +68,11 @@ class Said:
 def spent(costs: Sequence[int | None]) -> int | None:
     """The largest figure that was told, None where there is none: no figure takes another one back."""
     return max((cost for cost in costs if cost is not None), default=None)
+
+
+def charge(told: int | None, reserved: int) -> int:
+    """What settles spend, in micro-units: the figure that was told, else the whole reservation."""
+    return reserved if told is None else told
 
 
 def judge(agent: Agent, ended: Ended, said: Said) -> Result:

@@ -17,7 +17,8 @@ from remit.drain.agents.outcomes import Result, Said, judge
 from remit.drain.agents.starting import Job, argv_of, environment_of
 from remit.drain.limits import Limits
 from remit.drain.output import Line
-from remit.ports.agent import Agent, BriefWay, Progress, Report
+from remit.machine.processes import Captured
+from remit.ports.agent import Agent, BriefWay, Progress, Report, Transcript
 
 REPORT_BYTES: Final = 256 * 1024
 _PROBLEMS: Final = 20
@@ -67,6 +68,13 @@ class Run:
                 self._costs.append(told.spent_micros)
         self._lines = max(self._lines, len(lines))
         return found
+
+    def transcript(self) -> Captured | None:
+        """What is kept of the output that is the transcript, head and tail; None while it runs."""
+        ended = self.process.wait(0)
+        if ended is None:
+            return None
+        return ended.stderr if self.agent.transcript is Transcript.STDERR else ended.stdout
 
     def result(self, timeout_ms: int | None = None) -> Result | None:
         """How it is to be taken, once it has ended; None while it runs after so long."""

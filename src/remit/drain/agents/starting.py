@@ -76,9 +76,9 @@ def environment_of(agent: Agent, job: Job, host: Mapping[str, str] = os.environ)
     """All that the agent finds in its environment."""
     found = {name: host[name] for name in (*PASSED, *agent.environment) if name in host}
     values = _values(job, "")
+    found["HOME"] = str(job.exchange.folder / "home")
     found |= {name: filled(text, values) for name, text in agent.set}
     found |= {
-        "HOME": str(job.exchange.folder / "home"),
         "REMIT_ATTEMPT": job.attempt,
         "REMIT_BRIEF": str(job.exchange.brief),
         "REMIT_ITEM": job.item,

@@ -93,7 +93,8 @@ def _has_ledger(session: Session) -> bool:
 
 
 def _shown(screen: Screen, data: Any) -> None:
-    screen.raw(data["text"])
+    if data["text"]:
+        screen.raw(data["text"])
 
 
 @stands(app, "prime", WORK, "remit prime", "remit prime --agents-md >> AGENTS.md")
