@@ -98,6 +98,24 @@ def test_claude_code_gets_the_brief_and_tells_result_session_and_cost(tmp_path: 
     assert seen["env"]["HOME"] == str(tmp_path / "exchange/home")
 
 
+def test_the_command_can_be_wrapped_and_nothing_else_changes(tmp_path: Path) -> None:
+    path = fake(tmp_path / "bin", "codex", CODEX)
+    wrapped: list[list[str]] = []
+
+    def wrap(argv: list[str]) -> list[str]:
+        wrapped.append(argv)
+        return ["env", "WRAPPED=1", *argv]
+
+    started = run(
+        AGENTS["codex"], job(tmp_path), "", Files(), limits=FAST, records=tmp_path, wrap=wrap,
+        host={"PATH": path},
+    )  # fmt: skip
+    assert started.result(30_000) is not None
+    seen = json.loads((tmp_path / "exchange/progress.jsonl.seen").read_text())
+    assert seen["env"]["WRAPPED"] == "1"
+    assert [argv[0] for argv in wrapped] == ["codex"]
+
+
 def started_transcript(folder: Path, path: str) -> list[str]:
     started = run(
         AGENTS["claude-code"], job(folder), "", Files(), limits=FAST, records=folder,

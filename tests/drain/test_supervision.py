@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import random
 import signal
 import subprocess
+import sys
 import threading
 import time
 from dataclasses import replace
@@ -18,7 +20,7 @@ from remit.drain import groups, leftovers, supervision
 from remit.drain.leftovers import Record, keep, records, recover
 from remit.drain.limits import Limits
 from remit.drain.output import Line, Lines
-from remit.drain.processes import Identity, below, boot_id, look, send
+from remit.drain.processes import Identity, below, boot_id, everything, look, send
 from remit.drain.supervision import Reason
 
 
@@ -40,7 +42,12 @@ def test_what_is_handed_in_is_read_to_its_end(ground: Ground) -> None:
 
 @pytest.mark.parametrize(
     ("argv", "cwd", "number"),
-    [(["/no/such/program"], "", 2), ([str(HOSTILE)], "", 13), (["true"], "none", 2)],
+    [
+        (["/no/such/program"], "", 2),
+        ([str(HOSTILE)], "", 13),
+        (["true"], "none", 2),
+        (["true", "a\0b"], "", 22),
+    ],
 )
 def test_what_cannot_be_started_is_an_error_and_leaves_nothing(
     tmp_path: Path, argv: list[str], cwd: str, number: int
@@ -200,6 +207,80 @@ def test_a_program_that_attacks_its_warden_gains_nothing(ground: Ground, number:
     assert ended is not None
     assert (ended.reason, ended.left) == (Reason.LOST, 0)
     assert running(ground.folder) == []
+
+
+def test_a_program_that_stops_its_warden_at_once_gains_nothing(tmp_path: Path) -> None:
+    attack = f"kill -STOP $PPID; sleep 61; : {tmp_path}"
+    try:
+        process = supervision.start(
+            ["sh", "-c", attack],
+            environment={"PATH": os.environ["PATH"]},
+            cwd=tmp_path,
+            limits=Limits(wall_ms=500, stop_ms=1_000),
+            records=tmp_path,
+            name="p",
+        )
+    except TimeoutError:
+        pass
+    else:
+        ended = process.wait(20_000)
+        assert ended is not None
+        assert (ended.reason, ended.left) == (Reason.LOST, 0)
+    assert records(tmp_path) == []
+    lines = [Path(f"/proc/{one.identity.pid}/cmdline") for one in everything() if one.alive]
+    left = [path for path in lines if path.exists() and str(tmp_path) in path.read_text()]
+    assert left == []
+
+
+def test_orders_may_be_longer_than_a_pipe(ground: Ground) -> None:
+    more = {f"V{n}": "x" * 1000 for n in range(400)}
+    process = supervision.start(
+        [sys.executable, str(HOSTILE), "quick", str(ground.folder)],
+        environment={"PATH": os.environ["PATH"]} | more,
+        cwd=ground.folder,
+        limits=FAST,
+        records=ground.folder,
+        name="long",
+    )
+    ended = process.wait(20_000)
+    assert ended is not None
+    assert ended.exit_code == 7
+
+
+def killed_at_moments(folder: Path, count: int, seed: int) -> int:
+    """Kill supervisors at random moments after the first trace of a run; how many left something."""
+    print("seed", seed)
+    chance = random.Random(seed)
+    return sum(killed_once(folder / str(number), chance) for number in range(count))
+
+
+def killed_once(here: Path, chance: random.Random) -> bool:
+    here.mkdir()
+    child = Child("tests.drain.supervising", str(here), "daemon_and_stay")
+    try:
+        until(lambda: list(here.iterdir()))
+        time.sleep(chance.uniform(0, 0.4))
+        if chance.random() < 0.5:
+            for warden in below(child.process.pid):
+                if warden.parent == child.process.pid:
+                    send(warden.identity, signal.SIGKILL)
+    finally:
+        child.kill()
+    left = bool(running(here))
+    assert all(not swept.left for swept in recover(here))
+    until(lambda: running(here) == [], 5)
+    assert records(here) == []
+    return left
+
+
+def test_a_supervisor_may_be_killed_at_any_moment(tmp_path: Path) -> None:
+    killed_at_moments(tmp_path, 8, random.SystemRandom().randrange(1 << 30))
+
+
+@pytest.mark.torture
+@pytest.mark.timeout(900)
+def test_a_supervisor_may_be_killed_at_any_of_many_moments(tmp_path: Path) -> None:
+    assert killed_at_moments(tmp_path, 150, random.SystemRandom().randrange(1 << 30)) > 10
 
 
 def test_a_fault_of_who_listens_ends_the_run_and_is_handed_on(ground: Ground) -> None:

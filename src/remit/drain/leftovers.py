@@ -54,7 +54,8 @@ class Swept:
 
 
 def record_path(folder: Path, name: str) -> Path:
-    """Where the record of a tree lies."""
+    """Where the record of a tree lies. ``name`` is one of ours, such as an attempt's id."""
+    assert name == Path(name).name, f"{name!r} is no name of a file"
     return folder / f"{name}{SUFFIX}"
 
 

@@ -12,9 +12,11 @@ swept as if the supervisor had died. An exit status is reported as what it is an
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import secrets
+import select
 import selectors
 import subprocess
 import sys
@@ -44,6 +46,7 @@ _BOOT: Final = (
 _SOURCE: Final = str(Path(__file__).resolve().parents[2])
 _READ_BYTES: Final = 65_536
 _LOOK_S: Final = 0.2
+_GREETING_S: Final = 10.0
 _DRAIN_S: Final = 1.0
 _PATIENCE_S: Final = 1.0
 """How long after its bound a warden may take to answer before it is given up."""
@@ -240,9 +243,13 @@ class Process:
 
     def _greet(self, config: dict[str, Any]) -> None:
         """Hand the warden its orders, and write down whom it started."""
+        until = time.monotonic() + _GREETING_S
         with contextlib.suppress(BrokenPipeError):
-            self._write_all(json.dumps(config).encode() + b"\n")
+            self._write_all(json.dumps(config).encode() + b"\n", until)
         while not self._told:
+            # A program may stop its warden as the first thing that it does.
+            if not select.select([self._status], [], [], max(0.0, until - time.monotonic()))[0]:
+                raise TimeoutError(errno.ETIMEDOUT, "the warden does not answer", config["argv"][0])
             chunk = os.read(self._status, _READ_BYTES)
             if not chunk:
                 raise OSError(0, f"the warden ended at once: {self._said()}", config["argv"][0])
@@ -258,8 +265,11 @@ class Process:
         self._joined = self.group is not None and in_group(agent.pid, self.group)
         leftovers.keep(self._records, self.record)
 
-    def _write_all(self, data: bytes) -> None:
+    def _write_all(self, data: bytes, until: float) -> None:
+        os.set_blocking(self._control, False)
         while data:
+            if not select.select([], [self._control], [], max(0.0, until - time.monotonic()))[1]:
+                raise TimeoutError(errno.ETIMEDOUT, "the warden takes no orders")
             data = data[os.write(self._control, data) :]
 
     def _said(self) -> str:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import errno
 import json
 import os
 import resource
@@ -52,14 +53,14 @@ def prctl(option: int, value: int) -> None:
 class Warden:
     """Starts one program, watches all that comes of it, and ends it."""
 
-    def __init__(self, config: dict[str, Any]) -> None:
+    def __init__(self, config: dict[str, Any], rest: bytes) -> None:
         self.config = config
         self.limits: dict[str, int] = config["limits"]
         self.group = Group(Path(config["group"])) if config["group"] else None
         self.started = time.monotonic()
         self.leader = 0
         self.leader_status: int | None = None
-        self.rest = b""
+        self.rest = rest
         self.memory_peak = self.processes_peak = 0
 
     def tell(self, **report: Any) -> None:
@@ -145,12 +146,11 @@ class Warden:
         readable, _, _ = select.select([0, self.config["wake_fd"]], [], [], SAMPLE_S)
         if self.config["wake_fd"] in readable:
             os.read(self.config["wake_fd"], 4096)
-        if 0 not in readable:
-            return None
-        chunk = os.read(0, _PIPE_BYTES)
-        if not chunk:
-            return "supervisor-gone"
-        self.rest += chunk
+        if 0 in readable:
+            chunk = os.read(0, _PIPE_BYTES)
+            if not chunk:
+                return "supervisor-gone"
+            self.rest += chunk
         line, newline, self.rest = self.rest.partition(b"\n")
         return line.decode("ascii", "replace") if newline else None
 
@@ -232,6 +232,8 @@ def become(config: dict[str, Any], telling: int, group: Group | None) -> NoRetur
         )
     except OSError as error:
         os.write(telling, f"{error.errno or 0} {what}".encode())
+    except (TypeError, ValueError):  # an argument or a variable that no program can be given
+        os.write(telling, f"{errno.EINVAL} {what}".encode())
     finally:
         os._exit(127)
 
@@ -251,21 +253,22 @@ def limit(limits: dict[str, int]) -> None:
         resource.setrlimit(kind, (bound, bound))
 
 
-def read_config() -> dict[str, Any]:
-    """The first line of the supervisor's pipe, and not a byte of what follows it."""
+def read_config() -> tuple[dict[str, Any], bytes]:
+    """The first line of the supervisor's pipe, and what came after it."""
     found = b""
-    while not found.endswith(b"\n"):
-        chunk = os.read(0, 1)
+    while b"\n" not in found:
+        chunk = os.read(0, _PIPE_BYTES)
         if not chunk:
             raise SystemExit(1)
         found += chunk
-    config: dict[str, Any] = json.loads(found)
-    return config
+    line, _, rest = found.partition(b"\n")
+    return json.loads(line), rest
 
 
 def main() -> None:
     """What the supervisor starts."""
-    config = read_config() | {"warden": os.getpid()}
+    config, rest = read_config()
+    config["warden"] = os.getpid()
     prctl(_SUBREAPER, 1)
     wake, waking = os.pipe()
     for end in (wake, waking):
@@ -276,7 +279,7 @@ def main() -> None:
     signal.signal(signal.SIGCHLD, lambda *_: None)
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
-    warden = Warden(config | {"wake_fd": wake})
+    warden = Warden(config | {"wake_fd": wake}, rest)
     if warden.start():
         warden.run()
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import tempfile
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -87,18 +88,27 @@ def conformance(
     extra: Sequence[tuple[str, str]] = (),
 ) -> list[Check]:
     """Run an agent once on the sample, once more to be stopped, and say what it did."""
-    folder = Path(tempfile.mkdtemp(prefix="remit-agent-"))
-    try:
+    with ExitStack() as stack:
+        folder = Path(tempfile.mkdtemp(prefix="remit-agent-"))
+        stack.callback(remove_tree, folder)
         first = _attempt(folder, "A-1.1", agent, reader, command, limits, extra)
         if isinstance(first, Check):
             return [first, *(Check(n, "NOT_TESTED", "it did not start") for n in NAMES[1:])]
+        stack.callback(_end, first)
         result = first.result()
         assert result is not None
         checks = [Check("starts", "PASS", f"as process {first.process.pid}")]
         checks += _ending(first, result) + _handed_in(first, result) + _manners(first, result)
-        return [*checks, _stops(folder, agent, reader, command, limits, extra)]
-    finally:
-        remove_tree(folder)
+        second = _attempt(folder, "A-1.2", agent, reader, command, limits, extra)
+        if isinstance(second, Run):
+            stack.callback(_end, second)
+        return [*checks, _stops(second)]
+
+
+def _end(run: Run) -> None:
+    """End a run that somebody broke off, before its folder goes."""
+    run.process.stop()
+    run.process.wait()
 
 
 def _attempt(
@@ -220,16 +230,8 @@ def _manners(run: Run, result: Result) -> list[Check]:
     ]  # fmt: skip
 
 
-def _stops(
-    folder: Path,
-    agent: Agent,
-    reader: Reader,
-    command: Sequence[str],
-    limits: Limits,
-    extra: Sequence[tuple[str, str]],
-) -> Check:
+def _stops(second: Run | Check) -> Check:
     """Whether it ends when it is asked to, in a run of its own."""
-    second = _attempt(folder, "A-1.2", agent, reader, command, limits, extra)
     if isinstance(second, Check):
         return Check("stops", "NOT_TESTED", "it did not start again")
     if second.process.wait(DEAF_MS) is not None:

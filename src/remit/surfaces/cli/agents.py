@@ -164,8 +164,6 @@ def check(
     asked. Exits 6 where a check fails. What was not seen is NOT_TESTED, never a pass.
     """
     del session
-    import os
-
     from remit.drain.agents.conformance import conformance
     from remit.drain.limits import Limits
     from remit.wiring.agents import Files
@@ -174,13 +172,11 @@ def check(
     known = declared()
     single = len(command) == 1 and command[0] in known
     agent = known[command[0] if single else "command"].agent
-    extra = () if single else (("PATH", os.environ.get("PATH", "")),)
     checks = conformance(
         agent,
         Files(),
         command=() if single else command,
         limits=Limits(wall_ms=bound, idle_ms=bound),
-        extra=extra,
     )
     rows = [
         {"name": one.name, "result": one.result, "reason": one.found, "hint": one.hint}
