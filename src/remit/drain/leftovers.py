@@ -2,8 +2,8 @@
 
 Each tree has a record on disk from before it is started until it is known to be gone: the boot, a
 token that its environment carries, its control group, and, once they are known, warden and agent with
-the moments of their starts. A process counts as left behind if it is one of the two, carries the
-token, or descends from one that does. After a restart of the machine there is nothing to end: the boot
+the moments of their starts. The warden notes beside it whom it saw below it, ten times a second. A
+process counts as left behind if it is one of these, carries the token, or descends from one that does. After a restart of the machine there is nothing to end: the boot
 is another one. Nothing is ever ended for its number alone.
 """
 
@@ -27,6 +27,7 @@ TOKEN: Final = "REMIT_SUPERVISED"  # noqa: S105  # the name of a variable, not a
 """The variable that every supervised process is started with."""
 
 SUFFIX: Final = ".process.json"
+_SEEN_BYTES: Final = 1 << 20
 _RECORD_BYTES: Final = 65_536
 _STEP_S: Final = 0.02
 
@@ -59,6 +60,22 @@ def record_path(folder: Path, name: str) -> Path:
     return folder / f"{name}{SUFFIX}"
 
 
+def seen_path(folder: Path, name: str) -> Path:
+    """Where a warden notes whom it saw."""
+    return record_path(folder, name).with_suffix(".seen")
+
+
+def noted(folder: Path, name: str) -> set[Identity]:
+    """Whom a warden saw below it; a line that is none is left out."""
+    found = set()
+    with contextlib.suppress(OSError), seen_path(folder, name).open("rb") as opened:
+        for line in opened.read(_SEEN_BYTES).splitlines():
+            words = line.split()
+            if len(words) == 2 and all(word.isdigit() for word in words):
+                found.add(Identity(int(words[0]), int(words[1])))
+    return found
+
+
 def keep(folder: Path, record: Record) -> None:
     """Write a record so that it survives a kill at any moment, in place of an earlier one."""
     path = record_path(folder, record.name)
@@ -72,6 +89,7 @@ def keep(folder: Path, record: Record) -> None:
 
 def forget(folder: Path, name: str) -> None:
     """Take a record away, once its tree is known to be gone."""
+    seen_path(folder, name).unlink(missing_ok=True)
     record_path(folder, name).unlink(missing_ok=True)
 
 
@@ -94,22 +112,23 @@ def recover(folder: Path, within_ms: int = 5_000) -> list[Swept]:
     """
     found = []
     for record in records(folder):
-        swept = sweep(record, within_ms)
+        swept = sweep(record, folder, within_ms)
         found.append(swept)
         if not swept.left:
             forget(folder, record.name)
     return found
 
 
-def sweep(record: Record, within_ms: int = 5_000) -> Swept:
+def sweep(record: Record, folder: Path, within_ms: int = 5_000) -> Swept:
     """End the tree of a record. SIGKILL at once: whoever would have asked it to stop is gone."""
     if record.boot != boot_id():
         return Swept(record.name, 0, 0, other_boot=True)
     group = Group(Path(record.group)) if record.group else None
     until = time.monotonic() + within_ms / 1000
     ended: set[Identity] = set()
+    before = noted(folder, record.name)
     while True:
-        living = belonging(record, everything(), ended)
+        living = belonging(record, everything(), ended | before)
         if group is not None:
             group.kill()
         for one in living:

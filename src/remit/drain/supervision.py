@@ -128,11 +128,12 @@ def start(
                 "cwd": str(cwd),
                 "limits": asdict(limits),
                 "group": record.group,
+                "seen": str(leftovers.seen_path(records, name).absolute()),
             },
             stdin,
         )  # fmt: skip
     except BaseException:
-        swept = leftovers.sweep(record)
+        swept = leftovers.sweep(record, records)
         if not swept.left:
             leftovers.forget(records, name)
         raise
@@ -351,7 +352,7 @@ class Process:
     def _swept(self) -> int:
         """End a tree whose warden is lost; how many would not end."""
         self._warden.kill()
-        return leftovers.sweep(self.record).left
+        return leftovers.sweep(self.record, self._records).left
 
     def _finish(self, swept: int) -> None:
         told = self._told.get("ended", {"reason": Reason.LOST, "left": swept})

@@ -5,7 +5,9 @@ agent starts stays below it: double forks, new sessions, daemons. It is gone whe
 and that is the proof that nothing of the agent is. The supervisor speaks to it by a pipe; when that
 pipe ends, the supervisor is dead and the warden ends the tree by itself.
 
-It runs ``python -I -S`` with a few standard modules, has one thread, and writes nothing but its report.
+Whom it sees below it, it writes down, for the case that it is killed together with its supervisor.
+
+It runs ``python -I -S`` with a few standard modules, has one thread, and writes nothing else but its report.
 It never signals a process that is not below it.
 """
 
@@ -36,6 +38,9 @@ DEAD_GRACE_S: Final = 1.0
 FINAL_S: Final = 10.0
 """After SIGKILL, so long is waited for the kernel to let go of everything."""
 
+NOTED: Final = 4_000
+"""So many processes may be written down before those that are gone are left out."""
+
 _SUBREAPER: Final = 36
 _PDEATHSIG: Final = 1
 _PASSES: Final = 200
@@ -61,6 +66,7 @@ class Warden:
         self.leader = 0
         self.leader_status: int | None = None
         self.rest = rest
+        self.noted: set[Identity] = set()
         self.memory_peak = self.processes_peak = 0
 
     def tell(self, **report: Any) -> None:
@@ -157,6 +163,7 @@ class Warden:
     def _sample(self) -> str:
         """Which bound of the whole tree is passed, or nothing."""
         seen = below(os.getpid())
+        self._note({one.identity for one in seen})
         memory = sum(one.resident_bytes for one in seen)
         self.memory_peak = max(self.memory_peak, memory)
         self.processes_peak = max(self.processes_peak, len(seen))
@@ -171,6 +178,24 @@ class Warden:
         if (time.monotonic() - self.started) * 1000 > self.limits["wall_ms"]:
             return "wall"
         return ""
+
+    def _note(self, seen: set[Identity]) -> None:
+        """Write down who is new; once the file is long, only who is there now."""
+        new = seen - self.noted
+        if not new:
+            return
+        again = len(self.noted) > NOTED
+        self.noted = set(seen) if again else self.noted | new
+        lines = "".join(f"{one.pid} {one.start}\n" for one in (seen if again else new))
+        path = Path(self.config["seen"])
+        with contextlib.suppress(OSError):
+            if again:
+                fresh = path.with_suffix(".new")
+                fresh.write_text(lines)
+                fresh.replace(path)
+            else:
+                with path.open("a") as opened:
+                    opened.write(lines)
 
     def end(self, grace_s: float) -> int:
         """End all that is below: ask, then kill. Returns how many are left, which should be none."""
