@@ -16,7 +16,7 @@ from remit.documents.agent_files import (
     report,
     schema_of,
 )
-from remit.documents.agents import AGENT, PLACEHOLDERS, declared
+from remit.documents.agents import AGENT, PLACEHOLDERS, declared, written
 from remit.ports.agent import BriefWay, Exits, Outcome, Prices, Reading, Report, ReportWay, Speaks
 from remit.wiring.agents import builtin, declared_agents
 
@@ -128,6 +128,12 @@ def test_a_declaration_extends_another_and_takes_no_name_that_comes_with_remit()
     assert [str(p) for p in declared(text, known, frozenset(known))[1]] == [
         "1:8: $.agent: codex comes with remit: give another name, with extends: NAME"
     ]
+
+
+def test_a_declaration_that_is_written_out_reads_as_the_same_agent() -> None:
+    for one in builtin():
+        [again], problems = declared(written(one.agent).encode(), {})
+        assert (problems, again.agent) == ([], one.agent)
 
 
 def test_the_repository_adds_its_own_and_a_faulty_file_declares_nothing(tmp_path: Path) -> None:

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Final
+
+import yaml
 
 from remit.documents.fields import Faults
 from remit.documents.marked import Marked, Problem, read, shown
@@ -244,6 +246,7 @@ AGENT: Final = Record(
         Part("needs_sandbox", Flag(), "Whether it bounds itself by nothing but the sandbox."),
     ),
     lambda extends, **parts: Agent(**parts),
+    unmake=lambda agent: {"extends": ""} | {f.name: getattr(agent, f.name) for f in fields(agent)},
     judge=_judged,
 )  # fmt: skip
 
@@ -284,6 +287,12 @@ def declared(
     if not documents and not problems:
         problems.append(Problem(1, 1, "", "found no declaration"))
     return found, sorted([*problems, *faults.problems], key=lambda p: (p.line, p.column))
+
+
+def written(agent: Agent) -> str:
+    """An agent as a declaration that says all of it, in YAML."""
+    text: str = yaml.safe_dump(AGENT.plain(agent), sort_keys=False, width=100, allow_unicode=True)
+    return text
 
 
 def _extended(at: Marked, bases: Mapping[str, Marked], faults: Faults) -> Marked:

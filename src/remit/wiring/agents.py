@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from remit.documents.agent_files import progress, report, schema_of
 from remit.documents.agents import MAX_BYTES, Declared, declared
+from remit.documents.agents import written as as_written
 from remit.documents.marked import Problem
 from remit.drain import agents as room
 from remit.ports.agent import Agent, Progress, Report
@@ -77,6 +78,11 @@ class Files:
         """A line of progress, or what is wrong with it."""
         found, problems = progress(data, line)
         return found, [f"line {one.line}: {one.path}: {one.message}" for one in problems]
+
+
+def written(agent: Agent) -> str:
+    """An agent as a declaration that says all of it, in YAML."""
+    return as_written(agent)
 
 
 def schema(name: str) -> dict[str, Any]:

@@ -109,16 +109,19 @@ def _listed(screen: Screen, data: Any) -> None:
 
 @stands(group, "show", OPERATE, "remit agent show claude-code")
 def show(session: Session, name: Name) -> Answer:
-    """Show one declaration whole, and whether its program is on PATH."""
+    """Show one declaration whole, as YAML, and whether its program is on PATH."""
     del session
-    return Answer({"agent": _plain(named(name))}, _shown)
+    from remit.wiring.agents import written
+
+    found = named(name)
+    return Answer({"agent": _plain(found), "declaration": written(found.agent)}, _shown)
 
 
 def _shown(screen: Screen, data: Any) -> None:
-    for name, value in data["agent"].items():
-        if value not in (None, "", [], {}):
-            said = " ".join(value) if name == "command" else value
-            screen.line(f"{name}: {said}")
+    one = data["agent"]
+    screen.line(f"# declared in {one['declared_in'] or 'remit itself'}", "dim")
+    screen.line(f"# program on PATH: {'yes' if one['program_found'] else 'no'}", "dim")
+    screen.raw(data["declaration"])
 
 
 @stands(group, "schema", OPERATE, "remit agent schema report", "remit agent schema progress --json")
