@@ -272,9 +272,11 @@ def killed_once(here: Path, chance: random.Random) -> bool:
     finally:
         child.kill()
     left = bool(running(here))
+    group = [one.group for one in records(here)]
     assert all(not swept.left for swept in recover(here))
     until(lambda: running(here) == [], 5)
     assert records(here) == []
+    assert not any(path and Path(path).exists() for path in group)
     return left
 
 

@@ -10,10 +10,14 @@ from __future__ import annotations
 
 import contextlib
 import os
+import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from remit.drain.limits import Limits
+
+_REAPED_S: Final = 3.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,10 +36,17 @@ class Group:
         return True
 
     def remove(self) -> bool:
-        """Take an empty group away; say whether it is gone."""
-        with contextlib.suppress(OSError):
-            self.path.rmdir()
-        return not self.path.exists()
+        """Take an empty group away; say whether it is gone.
+
+        Whoever was killed is in it until somebody has reaped it, so this is tried for a while.
+        """
+        until = time.monotonic() + _REAPED_S
+        while True:
+            with contextlib.suppress(OSError):
+                self.path.rmdir()
+            if not self.path.exists() or time.monotonic() > until:
+                return not self.path.exists()
+            time.sleep(0.01)
 
 
 def in_group(pid: int, group: Group) -> bool:
