@@ -54,6 +54,11 @@ def copy(tmp_path: Path) -> Path:
         ("core", "core/probe.py", "import time"),
         ("core", "core/probe.py", "from msgspec import json"),
         ("service", "service/probe.py", "import apsw"),
+        ("layers", "drain/probe.py", "import remit.wiring"),
+        ("adapters", "drain/probe.py", "import remit.documents"),
+        ("drain", "drain/agents/probe.py", "import apsw"),
+        ("warden", "drain/processes.py", "import msgspec"),
+        ("warden", "drain/groups.py", "import remit.core.refusals"),
     ],
 )
 def test_a_bad_import_breaks_its_contract(

@@ -60,12 +60,10 @@ class Finished:
     stderr: Captured
 
 
-class _Capture(threading.Thread):
-    """Reads one pipe to its end, keeping a bounded head and tail; it owns and closes the pipe."""
+class HeadAndTail:
+    """Keeps the first and the last bytes of a stream, half of `limit_bytes` each, from any thread."""
 
-    def __init__(self, pipe: IO[bytes], limit_bytes: int) -> None:
-        super().__init__(name="remit-capture", daemon=True)
-        self._pipe = pipe
+    def __init__(self, limit_bytes: int) -> None:
         self._head_room = limit_bytes - limit_bytes // 2
         self._tail_room = limit_bytes // 2
         self._head = bytearray()
@@ -73,13 +71,8 @@ class _Capture(threading.Thread):
         self._seen = 0
         self._guard = threading.Lock()
 
-    def run(self) -> None:
-        """Read until the last writer closes the pipe."""
-        with self._pipe, contextlib.suppress(OSError):
-            while chunk := os.read(self._pipe.fileno(), _READ_BYTES):
-                self._keep(chunk)
-
-    def _keep(self, chunk: bytes) -> None:
+    def keep(self, chunk: bytes) -> None:
+        """Take what came next."""
         with self._guard:
             self._seen += len(chunk)
             room = self._head_room - len(self._head)
@@ -94,6 +87,25 @@ class _Capture(threading.Thread):
             tail = bytes(self._tail[max(0, len(self._tail) - self._tail_room) :])
             cut = self._seen - len(self._head) - len(tail)
             return Captured(bytes(self._head), tail, cut)
+
+
+class _Capture(threading.Thread):
+    """Reads one pipe to its end, keeping a bounded head and tail; it owns and closes the pipe."""
+
+    def __init__(self, pipe: IO[bytes], limit_bytes: int) -> None:
+        super().__init__(name="remit-capture", daemon=True)
+        self._pipe = pipe
+        self._kept = HeadAndTail(limit_bytes)
+
+    def run(self) -> None:
+        """Read until the last writer closes the pipe."""
+        with self._pipe, contextlib.suppress(OSError):
+            while chunk := os.read(self._pipe.fileno(), _READ_BYTES):
+                self._kept.keep(chunk)
+
+    def captured(self) -> Captured:
+        """Return what was kept so far."""
+        return self._kept.captured()
 
 
 def run_bounded(

@@ -84,7 +84,8 @@ def test_every_command_has_a_summary_and_an_example_that_can_be_typed() -> None:
             words = shlex.split(example)
             assert words[: len(path.split())] == path.split(), example
             options = {o for p in command.params for o in (*p.opts, *p.secondary_opts)}
-            for word in words:
+            own = words[: words.index("--")] if "--" in words else words
+            for word in own:
                 assert not word.startswith("-") or word == "-" or word in options, example
         for parameter in command.params:
             assert getattr(parameter, "help", ""), f"{path} {parameter.name}"

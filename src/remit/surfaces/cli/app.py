@@ -13,6 +13,7 @@ import typer
 from remit.core.refusals import Code
 from remit.surfaces.cli import (
     actors,
+    agents,
     deciding,
     decisions,
     drafting,
@@ -24,6 +25,7 @@ from remit.surfaces.cli import (
     operating,
     planning,
     plans,
+    priming,
     proving,
     scenarios,
     serving,
@@ -41,6 +43,7 @@ COMMANDS: Final = (
     plans,
     drafting,
     working,
+    priming,
     submitting,
     serving,
     deciding,
@@ -49,6 +52,7 @@ COMMANDS: Final = (
     moving,
     actors,
     operating,
+    agents,
     limiting,
     ledger_commands,
     following,
