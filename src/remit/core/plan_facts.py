@@ -81,7 +81,10 @@ class Row:
 @quick
 @dataclass(frozen=True, slots=True)
 class GraphNode:
-    """The newest revision of a node of a plan's graph; ``waits`` are the labels that it waits for."""
+    """The newest revision of a node of a plan's graph.
+
+    ``waits`` are the labels that it waits for, ``covers`` the ids of the requirements that it covers.
+    """
 
     id: str
     version: int
@@ -92,6 +95,7 @@ class GraphNode:
     seq: int
     waits: tuple[str, ...] = ()
     retired: bool = False
+    covers: tuple[str, ...] = ()
 
 
 @quick

@@ -197,8 +197,17 @@ def _node(get: Get, rec: Recorded, ev: e.NodeRevised, out: Out) -> None:
     _known(get, rec, ev, out, "node", label)
     plan, _ = plan_of(ev.plan_revision_id)
     waits = tuple(edge.target for edge in ev.record.edges if edge.type is EdgeType.BLOCKS)
+    covers = tuple(ref.partition("@")[0] for ref in ev.requirement_refs if ref[:1] != "?")
     out["node", rec.entity] = GraphNode(
-        rec.entity, rec.version, ev.revision, plan, label, ev.digest, rec.seq, waits
+        rec.entity,
+        rec.version,
+        ev.revision,
+        plan,
+        label,
+        ev.digest,
+        rec.seq,
+        waits,
+        covers=covers,
     )
     enter(rec, ev, out, "node", label)
 
