@@ -124,7 +124,7 @@ def _git(session: Session, named: Path | None) -> list[Check]:
         return [check("git", "BLOCKED", stopped.refused.message, stopped.refused.hint)]
     except RemitError as trouble:
         return [check("git", "BLOCKED", trouble.message, trouble.hint)]
-    from remit.wiring import git_version
+    from remit.wiring.folders import git_version
 
     version = git_version(at.cwd)
     if isinstance(version, RepositoryRefusal):
