@@ -735,6 +735,13 @@ def test_a_missing_decision_is_refused_at_the_end_too(decided: None) -> None:
     assert of(world, "i0").gate == "plan-open/P-1"
 
 
+def test_nobody_applies_under_a_name_of_remits_own() -> None:
+    world = World()
+    found = world.ops("remit-verifier").apply_plan(sound(1))
+    assert isinstance(found, Refused)
+    assert found.code is Code.ACTOR_KIND_REFUSED
+
+
 def test_no_gate_opens_while_an_apply_is_under_way() -> None:
     world = World()
     interrupted(world, sound(2), 9)
