@@ -167,6 +167,7 @@ def test_links_are_found_from_their_upper_end(store: Store) -> None:
         assert tx.linked("R-2", "", 9) == ["W-1", "W-2"]
         assert tx.linked("R-2", "W-1", 9) == tx.linked("N-1", "W-1", 9) == ["W-2"]
         assert tx.linked("R-2", "", 1) == ["W-1"]
+        assert tx.linked("G-1", "", 9) == ["W-1", "W-2", "W-3"]
         assert tx.find_links("commit/ab", 9) == [("commit/" + "ab" * 20, "W-3")]
         assert tx.find_links("commit/", 0) == tx.find_links("commit/b", 9) == []
 

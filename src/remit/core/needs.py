@@ -16,6 +16,7 @@ from remit.core.facts import Key, lane_of
 from remit.core.ids import is_item_id
 from remit.core.intents import policy_keys
 from remit.core.planning.bundle import KINDS, PlanNode
+from remit.core.trace_commands import ClearLink
 
 
 def needs(command: c.Command, ask: c.Ask) -> Iterable[Key]:
@@ -67,6 +68,8 @@ def needs(command: c.Command, ask: c.Ask) -> Iterable[Key]:
                 ("dependents?", f"?{command.alias}"),
             ]
             keys += [("alias", alias) for _, alias in command.edges]
+        case ClearLink():
+            keys.append(("link", f"{command.upper}>{command.lower}"))
         case _:
             pass
     return keys

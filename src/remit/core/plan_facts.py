@@ -146,13 +146,29 @@ class Planned:
     """One record of a plan as it stands on the ledger, by plan, kind and label.
 
     ``id`` is what carries it, ``seq`` the event that holds it, ``revision`` the plan's revision that
-    last changed it. ``proposal`` is its digest without references to decisions.
+    last changed it. ``proposal`` is its digest without references to decisions, ``meant`` the
+    revision in which that last changed.
     """
 
     id: str
     digest: str
     proposal: str
     revision: int
+    seq: int
+    meant: int = 0
+
+
+@quick
+@dataclass(frozen=True, slots=True)
+class ClearedLink:
+    """The newest judgement that both ends of a link belong together, at these two digests."""
+
+    id: str
+    version: int
+    upper_digest: str
+    lower_digest: str
+    by: str
+    assurance: str
     seq: int
 
 

@@ -112,8 +112,8 @@ def children_of(item: Item | None) -> Edges:
 def links_of(fact: Fact | None) -> Edges:
     """The links of traceability that a fact is the lower end of; its other links it names itself.
 
-    A planned item hangs on its requirements and its node, shipped work on its commit, and a node on
-    the requirements that it covers.
+    Delivery work hangs on its goal, a planned item on its requirements and its node as well, shipped
+    work on its commit, and a node on the requirements that it covers.
     """
     if fact.__class__ is Item:
         uppers = _uppers(fact)
@@ -126,7 +126,8 @@ def links_of(fact: Fact | None) -> Edges:
 
 def _uppers(item: Item) -> list[str]:
     work, governed = item.work, item.plan.governed
-    uppers = [commit_link(work.shipped)] if work is not None and work.shipped else []
+    uppers = [item.plan.goal] if item.plan.goal else []
+    uppers += [commit_link(work.shipped)] if work is not None and work.shipped else []
     if governed is not None:
         uppers += item.plan.requirements
         uppers += [governed.node] if governed.node else []

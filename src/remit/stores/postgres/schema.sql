@@ -248,8 +248,8 @@ CREATE TABLE remit.child_rows (
   PRIMARY KEY (ledger_id, parent, child)
 );
 
--- Links of traceability by their upper end: a requirement's nodes and items, a node's items, and the
--- items of a shipped commit (`commit/SHA`).
+-- Links of traceability by their upper end: the items of a goal, the nodes and items of a requirement,
+-- the items of a node, and those of a shipped commit (`commit/SHA`).
 CREATE TABLE remit.link_rows (
   ledger_id text COLLATE "C" NOT NULL,
   upper text COLLATE "C" NOT NULL CHECK (upper <> ''),

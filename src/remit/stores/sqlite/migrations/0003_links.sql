@@ -7,8 +7,13 @@ CREATE TABLE link_rows (
   PRIMARY KEY (ledger_id, upper, lower)
 ) STRICT, WITHOUT ROWID;
 
--- What is there already: work that shipped. Ledgers before this one hold no plans.
+-- What is there already: goals, and work that shipped. Ledgers before this one hold no plans.
 INSERT INTO link_rows (ledger_id, upper, lower)
 SELECT ledger_id, 'commit/' || (cast(state AS TEXT) ->> '$.work.shipped'), id
   FROM item_rows
  WHERE coalesce(cast(state AS TEXT) ->> '$.work.shipped', '') <> '';
+
+INSERT INTO link_rows (ledger_id, upper, lower)
+SELECT ledger_id, cast(state AS TEXT) ->> '$.plan.goal', id
+  FROM item_rows
+ WHERE coalesce(cast(state AS TEXT) ->> '$.plan.goal', '') <> '';
