@@ -13,8 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.core.plans import COMMAND, item, node, requirement, row, sound
-from tests.core.test_plans import apply, made, of, one
+from tests.core.test_plans import apply, of, one
 from tests.core.world import HUMAN, OTHER, World
+from tests.stateful.plan_asking import made
 
 from remit.core.change import changed
 from remit.core.commands import Ask, Text
@@ -84,8 +85,8 @@ def broken(facts: dict[Key, Fact], each: Item) -> Iterator[tuple[str, Facts, Ite
         fact = facts["row", name]
         for how in ({"requirement": "R-99"}, {"item": "W-99"}, {"direct": False}):
             yield f"row {name} {how}", {**facts, ("row", name): changed(fact, **how)}, each
-    for how in ({"requirements": ()}, {"rows": ()}):
-        yield f"item {how}", facts, changed(each, plan=changed(each.plan, **how))
+    for part in ("requirements", "rows"):
+        yield f"item without {part}", facts, changed(each, plan=changed(each.plan, **{part: ()}))
     for how in ({"node": ""}, {"left": True}, {"plan": "P-9"}):
         cut = changed(each.plan, governed=changed(governed, **how))
         yield f"item {how}", facts, changed(each, plan=cut)

@@ -101,7 +101,7 @@ class EffectAsking:
         rnd = self.rnd
         number = rnd.randint(1, 3)
         there = Destination(
-            f"INDEX-{number}", 0, "INDEX", f"{number:064x}", "", "index", number == 3, None,
+            f"INDEX-{number}", 0, "INDEX", f"{number:064x}", "", "index", number >= 2, None,
             number == 2, True, True, 0, number == 2, (30_000, None, 30_000)[number - 1], False,
             "UNDO", 0,
         )  # fmt: skip
@@ -272,6 +272,13 @@ class EffectAsking:
         )
         return rnd.choice((RECONCILER,) * 8 + ("bob", HUMAN)), command
 
+    def _repeat(self) -> Ask:
+        effect = self._effect()
+        if effect is None:
+            return RECONCILER, c.RepeatRequest(EFFECTS[0], 1)
+        version = effect.version - self.rnd.choice((0, 0, 0, 1))
+        return self.rnd.choice((RECONCILER,) * 5 + ("bob",)), c.RepeatRequest(effect.id, version)
+
     def _carry(self) -> Ask:
         return "remit-queue", c.CarryEpoch(self._one())
 
@@ -318,6 +325,7 @@ WAYS: tuple[Callable[[EffectAsking], Ask], ...] = (
     *(EffectAsking._report,) * 4,
     *(EffectAsking._observe,) * 4,
     *(EffectAsking._capacity,) * 3,
+    *(EffectAsking._repeat,) * 2,
     EffectAsking._ended,
     EffectAsking._recheck,
     EffectAsking._recheck,

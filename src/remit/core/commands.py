@@ -309,12 +309,17 @@ class RecordLateReport(Command):
 
 @dataclass(frozen=True, slots=True)
 class ReviewWork(Command):
-    """Approve or reject what was handed in. ``head`` (if given) must be the head handed in."""
+    """Approve or reject what was handed in.
+
+    Where they are given, ``head`` must be the head handed in, and ``bound`` the digest of the rows
+    and requirements as they are registered (``binding.binding_digest``).
+    """
 
     item: str
     approve: bool
     reason: Text = NO_TEXT
     head: str = ""
+    bound: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -333,7 +338,10 @@ class ObserveShip(Command):
 
 @dataclass(frozen=True, slots=True)
 class RowFinding:
-    """What a verifier found for one row; ``log`` is the digest of the log blob."""
+    """What a verifier found for one row; ``log`` is the digest of the log blob.
+
+    ``answered`` says that the command answered though no check of it was counted.
+    """
 
     row: str
     digest: str
@@ -343,6 +351,7 @@ class RowFinding:
     skipped: int
     log: str
     checks: tuple[Check, ...] = ()
+    answered: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -356,6 +365,15 @@ class RecordVerification(Command):
     missing_artifacts: tuple[str, ...] = ()
     out_of_scope: tuple[str, ...] = ()
     requested_by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SucceedItem(Command):
+    """Let work on a verified item whose results are stale go on in another item."""
+
+    item: str
+    successor: str
+    reason: Text = NO_TEXT
 
 
 @dataclass(frozen=True, slots=True)

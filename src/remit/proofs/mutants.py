@@ -251,8 +251,8 @@ MUTANTS: Final = (
         (
             (
                 "remit.core.decide.verification:_outcome",
-                "all(latest.get(row)",
-                "any(latest.get(row)",
+                "complete = all(",
+                "complete = any(",
             ),
         ),
     ),
@@ -304,7 +304,7 @@ MUTANTS: Final = (
         (
             (
                 "remit.core.dependencies:standing",
-                "item.status is Status.VERIFIED or",
+                "(verified and not item.stale) or",
                 "item.terminal or",
             ),
         ),

@@ -232,6 +232,10 @@ class Operations:
         """Close items without verifying them: ``CloseItem``."""
         return self._many(items, c.CloseItem, **how)
 
+    def succeed(self, items: Any, **how: Any) -> Any:
+        """Let work on verified items with stale results go on in others: ``SucceedItem``."""
+        return self._many(items, c.SucceedItem, **how)
+
     def add_dependency(self, edges: Any, **how: Any) -> Any:
         """Let items wait on others: ``AddDependency``."""
         return self._many(edges, c.AddDependency, **how)

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from remit.core import commands as c
 from remit.core import item_events as e
+from remit.core.admission import ADMISSION
 from remit.core.authorizing import EffectNeed
 from remit.core.claims import shipped_by
 from remit.core.deadlock import BEGIN, CLEAR, Wait, cycle_of, lineage
@@ -28,15 +29,16 @@ from remit.core.decisions import (
     rivals,
 )
 from remit.core.effect_states import own_effect
-from remit.core.events import GoalDrafted, RequirementDrafted
+from remit.core.events import GoalDrafted
 from remit.core.facts import DependencyKind, Item
 from remit.core.ids import is_alias
 from remit.core.intents import intent_of
 from remit.core.refusals import Code, Refused
-from remit.core.registration import MAX_ROWS, register
+from remit.core.registration import MAX_ROWS, drafted, register
 from remit.core.rows import RowSpec, problems
 from remit.core.scopes import pattern_problem
 from remit.core.settlement import resolve_alias, review
+from remit.core.staleness import link, mark
 from remit.core.status import Kind, Outcome, Status
 from remit.core.triage import TriageKind, put_aside
 from remit.core.view import Draft
@@ -107,7 +109,7 @@ def _create(draft: Draft, cmd: c.CreateItem) -> Refused | None:
     draft.open(
         "requirement",
         requirement,
-        RequirementDrafted(f"{goal}@1", item, cmd.title, cmd.text_ref, ambiguous=False),
+        drafted(f"{goal}@1", item, cmd.title, cmd.text_ref, ambiguous=False),
     )
     rows = register(draft, item, requirement, cmd.rows)
     created = e.ItemCreated(
@@ -185,6 +187,7 @@ def _recheck(draft: Draft, cmd: c.Recheck) -> Refused | None:
     if isinstance(item, Refused):
         return item
     review(draft, cmd.item)
+    mark(draft, [cmd.item], ADMISSION)
     return None
 
 
@@ -351,6 +354,17 @@ def fit_successor(draft: Draft, item: Item, successor: Item) -> Refused | None:
     )
 
 
+def _succeed(draft: Draft, cmd: c.SucceedItem) -> Refused | None:
+    item = find(draft, cmd.item)
+    if isinstance(item, Refused):
+        return item
+    successor = find(draft, cmd.successor)
+    if isinstance(successor, Refused):
+        return successor
+    refused = fit_successor(draft, item, successor)
+    return refused or link(draft, item, successor, cmd.reason.inline, cmd.reason.ref)
+
+
 def finish(
     draft: Draft,
     item: Item,
@@ -388,5 +402,6 @@ HANDLERS: Final[dict[type[c.Command], Callable[[Draft, Any], Refused | None]]] =
     c.ReviseItem: _revise,
     c.AddNote: _note,
     c.CloseItem: _close,
+    c.SucceedItem: _succeed,
     **WAITING,
 }

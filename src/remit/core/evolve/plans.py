@@ -191,6 +191,7 @@ def _requirement(get: Get, rec: Recorded, ev: e.RequirementRevised, out: Out) ->
         str(ev.record.risk),
         ev.shut,
         ev.meaning,
+        proposal=ev.proposal_digest,
     )
     enter(get, rec, ev, out, "requirement", label)
 
