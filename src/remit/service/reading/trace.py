@@ -11,10 +11,11 @@ Reads only, and only what hangs on the chain; on a snapshot of the past it says 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Final
 
 from remit.core.binding import Get
-from remit.core.facts import Item
+from remit.core.facts import Item, Row
 from remit.core.item_events import (
     LeaseGranted,
     ReviewApproved,
@@ -22,6 +23,7 @@ from remit.core.item_events import (
     VerificationRecorded,
 )
 from remit.core.planning.chain import Link, chain
+from remit.core.planning.closure import NO_ROW
 from remit.core.planning.suspicion import suspects
 from remit.core.refusals import Refused
 from remit.core.status import Status
@@ -95,6 +97,7 @@ def _once(found: Any) -> list[dict[str, Any]]:
 def chain_of(tx: ReadTx, item: Item, subject: Subject) -> dict[str, Any]:
     """The chain of one item, narrowed to the requirements and rows of the subject."""
     get = reader(tx)
+    subject = _narrowed(get, item, subject)
     planned = chain(get, item)
     links = [*_planned(tx, item, subject, planned), *_done(tx, get, item, subject)]
     every = all(link["present"] for link in links)
@@ -121,6 +124,15 @@ def chain_of(tx: ReadTx, item: Item, subject: Subject) -> dict[str, Any]:
         "successor": item.successor or None,
         "imported": imported,
     }
+
+
+def _narrowed(get: Get, item: Item, subject: Subject) -> Subject:
+    """The subject with the rows of this item that are about its requirements."""
+    if subject.rows or not subject.requirements:
+        return subject
+    facts = [get("row", name) for name in item.plan.rows]
+    about = [f.id for f in facts if isinstance(f, Row) and f.requirement in subject.requirements]
+    return replace(subject, rows=tuple(about) or (NO_ROW,))
 
 
 def _kept(name: str, subject: Subject) -> bool:

@@ -29,6 +29,7 @@ from remit.surfaces.cli import (
     serving,
     starting,
     submitting,
+    tracing,
     working,
 )
 from remit.surfaces.cli.answers import stop
@@ -46,6 +47,7 @@ COMMANDS: Final = (
     deciding,
     decisions,
     looking,
+    tracing,
     moving,
     actors,
     operating,
