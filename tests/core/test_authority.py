@@ -530,3 +530,19 @@ def test_a_ledger_that_is_born_with_a_key_accepts_nothing_unproved() -> None:
     assert enrolled[-1] == HUMAN
     [refused] = engine.run([Call(c.EnrolActor("bob", "agent"), HUMAN)])
     assert code(refused) is Code.SIGNATURE_MISSING
+
+
+def test_every_command_that_writes_an_act_is_offered_a_signature() -> None:
+    """What ``enact`` writes and what a caller may sign for are the same commands."""
+    from pathlib import Path
+
+    from remit.core import decide
+    from remit.core.signing import NAMESPACES
+    from remit.service.calling import ACTS
+
+    folder = Path(decide.__file__).parent
+    text = "".join(path.read_text() for path in folder.glob("*.py"))
+    assert text.count("enact(") > 15
+    names = {command.__name__ for command in ACTS}
+    assert {"AcceptDecision", "ReviewWork", "AdoptEpoch", "SetPolicy", "EnrolKey"} <= names
+    assert len(ACTS) == len(NAMESPACES)

@@ -735,3 +735,15 @@ def test_what_was_handed_in_is_kept_as_a_blob_and_known_by_its_content(world: Ef
     again = world.do("bob", intent_of(envelope(1), text), "call-1")
     assert isinstance(again, Done)
     assert again.repeated
+
+
+def test_pure_work_reports_nothing_of_an_effect_that_others_sent_and_nobody_found(
+    world: Effects,
+) -> None:
+    """It took over an effect of work with a consequence outside: that is refused, and no fault."""
+    world.observe()
+    item = world.submit(1, replay_class="PURE")
+    lease = world.lease(item)
+    world.put_effect(1, state="ABSENT", intents=1)
+    report = c.ReportEffect(item, lease.fence, "done", result_digest="a" * 64)
+    world.no("bob", report, Code.EFFECT_NOT_INTENDED)

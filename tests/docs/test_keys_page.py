@@ -119,6 +119,20 @@ def test_a_ledger_that_was_there_already_gets_its_key_later(page: Page) -> None:
     page.cli.refused("actor", "add", "x", status=3, code="SIGNATURE_MISSING")
 
 
+def test_doctor_tries_the_keys(page: Page) -> None:
+    def keys() -> str:
+        checks = page.cli.run("doctor", "--json", "--as", "ann").data["checks"]
+        return str(next(c["result"] for c in checks if c["name"] == "keys"))
+
+    assert keys() == "NOT_TESTED"
+    page.type("remit init")
+    assert keys() == "PASS"
+    key = page.home / ".ssh" / "remit"
+    opened = ["ssh-keygen", "-q", "-p", "-P", "correct horse", "-N", "", "-f", str(key)]
+    subprocess.run(opened, check=True, capture_output=True)
+    assert keys() == "FAIL"
+
+
 def test_what_is_signed_elsewhere_takes_two_calls(page: Page) -> None:
     page.type("remit init")
     page.type("remit actor add bot-1")

@@ -197,6 +197,23 @@ def an_unlocked_agent_that_it_hides(agent: Agent) -> Ran:
     return ran
 
 
+def an_unlocked_agent_behind_other_programs(agent: Agent) -> Ran:
+    """Programs of OpenSSH's names come first in the path, and say that there is nothing."""
+    unlock(agent.stage, "kept")
+    path = agent.stage.statement(*ACCEPT, actor="ann")
+    text = agent.stage.keys["kept"].sign(path.read_bytes(), "remit-decision")
+    fake = agent.stage.folder / "bin"
+    fake.mkdir()
+    for name in ("ssh-add", "ssh-keygen", "ssh-agent"):
+        (fake / name).write_text("#!/bin/sh\nexit 0\n")
+        (fake / name).chmod(0o700)
+    agent.patch.setenv("PATH", str(fake))
+    agent.patch.setenv("HOME", str(fake))
+    ran = agent.stage.bring(path, text, *ACCEPT, actor="ann")
+    lock(agent.stage)
+    return ran
+
+
 def a_copy_without_passphrase(agent: Agent) -> Ran:
     """The person once took the passphrase off, and left the file in the usual place."""
     key = agent.stage.keys["ann-2"]
@@ -425,6 +442,7 @@ DECIDED: dict[Callable[[Agent], Ran], str] = {
     a_security_key_that_nobody_touched: "PRESENCE_MISSING",
     an_unlocked_agent: "KEY_IN_REACH",
     an_unlocked_agent_that_it_hides: "KEY_IN_REACH",
+    an_unlocked_agent_behind_other_programs: "KEY_IN_REACH",
     a_copy_without_passphrase: "KEY_IN_REACH",
     a_signature_in_another_namespace: "SIGNATURE_NAMESPACE",
     a_signature_of_a_probe: "SIGNATURE_NAMESPACE",

@@ -5,7 +5,11 @@ INV-15 rests on it.
 
 from __future__ import annotations
 
+import os
+import pwd
+import socket
 import subprocess
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,9 +19,7 @@ from tests.ground.people import Key, make_key, typing
 from remit.core.checks import Result
 from remit.ports.signing import PublicKey
 from remit.signatures.keys import read_line
-from remit.signatures.reach import Surroundings, try_key
-
-PATH = (("PATH", "/usr/local/bin:/usr/bin:/bin"),)
+from remit.signatures.reach import Surroundings, here, try_key
 
 
 @pytest.fixture
@@ -45,8 +47,7 @@ def public(key: Key) -> PublicKey:
 
 
 def around(home: Path, *files: Path, socket: str = "") -> Surroundings:
-    named = (("SSH_AUTH_SOCK", socket),) if socket else ()
-    return Surroundings(home, files, (*PATH, *named), home / "proc")
+    return Surroundings((home,), files, socket, proc=home / "proc")
 
 
 def unlock(key: Key, socket: Path) -> None:
@@ -103,8 +104,48 @@ def test_an_agent_that_asks_first_is_no_reach(home: Path, agent: Path) -> None:
     assert try_key(public(key), around(home, socket=str(agent))).result is Result.PASS
 
 
-def test_a_place_that_cannot_be_tried_is_blocked(home: Path, agent: Path) -> None:
-    """Without OpenSSH's programs nothing is known of an agent."""
+@pytest.mark.parametrize("answer", [b"", b"\x00\x00\x00\x01\x05", b"\x7f\xff\xff\xff", b"\x00"])
+def test_an_agent_that_makes_no_sense_is_blocked(home: Path, answer: bytes) -> None:
+    """It hangs up, says no to a list, or lies about lengths: nothing is known of what it holds."""
     key = make_key(home, "kept")
-    blind = Surroundings(home, (), (("PATH", "/nowhere"), ("SSH_AUTH_SOCK", str(agent))), home)
+    path = home / "odd.sock"
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(path))
+        listening.listen()
+
+        def serve() -> None:
+            line, _ = listening.accept()
+            with line:
+                line.recv(64)
+                line.sendall(answer)
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        assert try_key(public(key), around(home, socket=str(path))).result is Result.BLOCKED
+        thread.join()
+
+
+def test_a_file_that_cannot_be_tried_is_blocked(home: Path) -> None:
+    """Without the system's own program nothing is known of an old file without passphrase."""
+    key = make_key(home / ".ssh", "id_rsa", "-t", "rsa", "-b", "2048", "-m", "PEM", passphrase="")
+    blind = Surroundings((home,), programs=("/nowhere",), proc=home / "proc")
     assert try_key(public(key), blind).result is Result.BLOCKED
+
+
+def test_nothing_that_the_environment_says_hides_a_place(
+    home: Path, agent: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Programs of the same names first in the path, and another home, change nothing."""
+    fake = home / "bin"
+    fake.mkdir()
+    for name in ("ssh-add", "ssh-keygen"):
+        (fake / name).write_text("#!/bin/sh\nexit 1\n")
+        (fake / name).chmod(0o700)
+    key = make_key(home, "kept")
+    unlock(key, agent)
+    monkeypatch.setenv("PATH", str(fake))
+    monkeypatch.setenv("HOME", str(fake))
+    monkeypatch.delenv("SSH_AUTH_SOCK", raising=False)
+    found = try_key(public(key), here())
+    assert (found.result, found.where) == (Result.FAIL, str(agent))
+    assert Path(pwd.getpwuid(os.getuid()).pw_dir) in here().homes

@@ -35,6 +35,31 @@ SEEN: Final = frozenset(
 """Commands that say what remit itself saw or has to do: nobody hands them in."""
 
 
+ACTS: Final = frozenset(
+    (
+        c.AcceptDecision,
+        c.RejectDecision,
+        c.ReviewWork,
+        c.RecordVerification,
+        c.AcceptRule,
+        c.ReleaseKillSwitch,
+        c.EnrolActor,
+        c.RevokeActor,
+        c.EnrolKey,
+        c.RevokeKey,
+        c.IssueToken,
+        c.RedactBlob,
+        c.SetPolicy,
+        c.SetLimit,
+        c.RegisterValidation,
+        c.RegisterPolicy,
+        c.RegisterDestination,
+        c.AdoptEpoch,
+    )
+)
+"""Commands by which a human acts, and which may so need a signature; no other is offered one."""
+
+
 @dataclass(frozen=True, slots=True)
 class Caller:
     """Who acts. A name is a label; a token or a signature proves more.

@@ -24,7 +24,7 @@ from remit.core.refusals import Code, Refused
 from remit.core.signing import Proof, Shown
 from remit.ports import Store
 from remit.ports.signing import Signatures
-from remit.service.calling import Caller, hearsay, only_seen
+from remit.service.calling import ACTS, Caller, hearsay, only_seen
 from remit.service.engine import ABORTED, Answer, Call, Done, Engine
 from remit.service.fitting import in_one_line, misfit, unfit_name
 from remit.service.proving import Signed, examined, shown_token, tried
@@ -174,7 +174,8 @@ class Operations:
         if atomic and unsound:
             return [unsound.get(i, ABORTED) for i in range(len(commands))]
         how = {"atomic": atomic, "urgent": urgent, "adopting": adopting}
-        signing = (caller.signer and not atomic) or (caller.signed and len(calls) == 1)
+        acting = not atomic and any(type(call.command) in ACTS for call in calls)
+        signing = acting and (caller.signer or (caller.signed and len(calls) == 1))
         if signing:
             answers = iter([self._prove(call, how) for call in calls])
         else:

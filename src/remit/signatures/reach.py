@@ -14,19 +14,22 @@ from __future__ import annotations
 
 import base64
 import binascii
+import contextlib
 import os
+import pwd
 import re
 import stat
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from remit.core.checks import Result
-from remit.machine.processes import Finished, absolute_path, run_bounded
+from remit.machine.processes import Finished, run_bounded
 from remit.ports.signing import PublicKey, Reach
+from remit.signatures import agent
 from remit.signatures.keys import read_line
+from remit.signatures.sshsig import signed_data
 from remit.signatures.wire import Reader, WireError
 
 PROBE: Final = b"remit tries whether this key signs without asking\n"
@@ -44,31 +47,37 @@ _OUTPUT: Final = 65_536
 """Most bytes that are looked at of a file or an output."""
 
 
+SYSTEM: Final = ("/usr/bin", "/usr/local/bin", "/bin", "/opt/homebrew/bin")
+"""Where a system keeps OpenSSH; only whoever runs the system writes there."""
+
+
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """Where to look: a folder of keys, files that were named, and the environment."""
+    """Where to look: homes with keys, files and a socket that were named, and programs.
 
-    home: Path
+    Nothing that the environment says takes a place away: it only adds some.
+    """
+
+    homes: tuple[Path, ...]
     files: tuple[Path, ...] = ()
-    environment: tuple[tuple[str, str], ...] = ()
+    socket: str = ""
+    programs: tuple[str, ...] = SYSTEM
     proc: Path = Path("/proc")
-
-    @property
-    def named_socket(self) -> str:
-        """The agent that the environment names."""
-        return dict(self.environment).get("SSH_AUTH_SOCK", "")
 
 
 def here(files: tuple[Path, ...] = ()) -> Surroundings:
-    """The surroundings of this process."""
-    return Surroundings(Path.home(), files, tuple(os.environ.items()))
+    """The surroundings of this process: the user's home by the system's own word, and by ``HOME``."""
+    homes = [Path.home()]
+    with contextlib.suppress(KeyError):
+        homes.insert(0, Path(pwd.getpwuid(os.getuid()).pw_dir))
+    return Surroundings(tuple(homes), files, os.environ.get("SSH_AUTH_SOCK", ""))
 
 
 def try_key(key: PublicKey, around: Surroundings) -> Reach:
     """Try every place; the first that signs decides."""
     blocked = ""
     for place in (*_files(around), *_sockets(around)):
-        found = _by_file(key, place, around) if place.file else _by_agent(key, place, around)
+        found = _by_file(key, place, around) if place.file else _by_agent(key, place)
         if found is Result.FAIL:
             return Reach(Result.FAIL, str(place.path))
         if found is Result.BLOCKED:
@@ -83,11 +92,10 @@ class _Place:
 
 
 def _files(around: Surroundings) -> Iterator[_Place]:
-    folder = around.home / ".ssh"
-    try:
-        own = sorted(path for path in folder.iterdir() if path.is_file())
-    except OSError:
-        own = []
+    own: list[Path] = []
+    for home in around.homes:
+        with contextlib.suppress(OSError):
+            own += sorted(path for path in (home / ".ssh").iterdir() if path.is_file())
     named = [path for given in around.files for path in (given, given.with_suffix(""))]
     for path in list(dict.fromkeys((*named, *own)))[:MOST_PLACES]:
         yield _Place(path, file=True)
@@ -95,8 +103,8 @@ def _files(around: Surroundings) -> Iterator[_Place]:
 
 def _sockets(around: Surroundings) -> Iterator[_Place]:
     found: dict[str, None] = {}
-    if around.named_socket:
-        found[around.named_socket] = None
+    if around.socket:
+        found[around.socket] = None
     try:
         with (around.proc / "net" / "unix").open("rb") as table:
             lines = table.read(4 * 1024 * 1024).splitlines()
@@ -133,7 +141,7 @@ def _by_file(key: PublicKey, place: _Place, around: Surroundings) -> Result:
     if BEGIN in text[:256]:
         open_ = _unlocked(text, key)
     else:
-        done = _run(["ssh-keygen", "-y", "-P", "", "-f", str(place.path)], around, "")
+        done = _run(["-y", "-P", "", "-f", str(place.path)], around)
         if done is None or b"permissions" in done.stderr.whole():
             return Result.BLOCKED
         held = read_line(done.stdout.whole().decode("utf-8", "replace"))
@@ -141,7 +149,7 @@ def _by_file(key: PublicKey, place: _Place, around: Surroundings) -> Result:
     if not open_:
         return Result.PASS
     # The handle of a security key lies in a plain file: only the device says whether it asks.
-    return _signs(str(place.path), around, "") if key.hardware else Result.FAIL
+    return _signs(str(place.path), around) if key.hardware else Result.FAIL
 
 
 def _unlocked(text: bytes, key: PublicKey) -> bool:
@@ -162,45 +170,49 @@ def _unlocked(text: bytes, key: PublicKey) -> bool:
     return cipher == "none" and base64.b64encode(public).decode() == key.blob
 
 
-def _by_agent(key: PublicKey, place: _Place, around: Surroundings) -> Result:
-    listed = _run(["ssh-add", "-L"], around, str(place.path))
-    if listed is None or listed.timed_out:
+def _by_agent(key: PublicKey, place: _Place) -> Result:
+    """Whether an agent signs with this key at once."""
+    blob = base64.b64decode(key.blob)
+    held = agent.holds(place.path, blob, BOUND_MS / 1_000)
+    if held is None:
         return Result.BLOCKED
-    text = listed.stdout.whole().decode("utf-8", "replace")
-    if key.blob not in text:
+    if not held:
         return Result.PASS
-    return _signs_by_agent(key, place, around)
+    data = signed_data(PROBE, NAMESPACE, "sha512")
+    signed = agent.signs(place.path, blob, data, BOUND_MS / 1_000)
+    if signed is None:
+        return Result.BLOCKED
+    return Result.FAIL if signed else Result.PASS
 
 
-def _signs_by_agent(key: PublicKey, place: _Place, around: Surroundings) -> Result:
-    with tempfile.NamedTemporaryFile("w", suffix=".pub") as public:
-        public.write(f"{key.kind} {key.blob}\n")
-        public.flush()
-        return _signs(public.name, around, str(place.path))
-
-
-def _signs(path: str, around: Surroundings, socket: str) -> Result:
-    argv = ["ssh-keygen", "-Y", "sign", "-q", "-n", NAMESPACE, "-f", path]
-    done = _run(argv, around, socket, PROBE)
+def _signs(path: str, around: Surroundings) -> Result:
+    """Whether the device behind a security key's file signs with nobody there."""
+    argv = ["-Y", "sign", "-q", "-n", NAMESPACE, "-f", path]
+    done = _run(argv, around, PROBE)
     if done is None:
         return Result.BLOCKED
     signed = b"BEGIN SSH SIGNATURE" in done.stdout.whole()
     return Result.FAIL if signed and not done.timed_out else Result.PASS
 
 
-def _run(argv: list[str], around: Surroundings, socket: str, stdin: bytes = b"") -> Finished | None:
-    """Run one of OpenSSH's programs with nobody to ask; None where it cannot be run."""
-    path = absolute_path(dict(around.environment).get("PATH", os.defpath))
+def _run(argv: list[str], around: Surroundings, stdin: bytes = b"") -> Finished | None:
+    """Run the system's own ``ssh-keygen`` with nobody to ask; None where there is none.
+
+    It is never taken from the caller's search path, where anybody may have put another one.
+    """
+    found = (Path(folder) / "ssh-keygen" for folder in around.programs)
+    program = next((path for path in found if path.is_file()), None)
+    if program is None:
+        return None
     environment = {
-        "PATH": path,
-        "HOME": str(around.home),
+        "PATH": os.pathsep.join(around.programs),
+        "HOME": str(around.homes[0]),
         "LC_ALL": "C",
         "SSH_ASKPASS_REQUIRE": "never",
-        "SSH_AUTH_SOCK": socket,
     }
     try:
         return run_bounded(
-            argv,
+            [str(program), *argv],
             cwd=Path("/"),
             environment=environment,
             timeout_ms=BOUND_MS,

@@ -164,7 +164,7 @@ def _checks(screen: Screen, data: Any) -> None:
 
 @stands(app, "doctor", START, "remit doctor", "remit doctor --json")
 def doctor(session: Session, repository: Repository = None) -> Answer:
-    """Check what remit needs here: clock, store, git. Exits 6 where a check fails.
+    """Check what remit needs here: clock, store, git, keys. Exits 6 where a check fails.
 
     Each check has one of four results; what nobody looked at is NOT_TESTED, never a pass.
     """
