@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from remit.core.actor_commands import EnrolKey, IssueToken, RevokeKey, RevokeToken
 from remit.core.asking import NO_TEXT, Ask, Command, Text
 from remit.core.change import quick
-from remit.core.checks import Check
 from remit.core.decision_commands import AcceptDecision, ProposeDecision, RejectDecision
 from remit.core.effect_commands import (
     CancelWork,
@@ -55,6 +54,7 @@ from remit.core.ledger_commands import (
     StartImport,
 )
 from remit.core.rows import RowSpec
+from remit.core.verdict_commands import ObserveShip, RecordVerification, ReviewWork, RowFinding
 
 __all__ = [
     "NO_TEXT",
@@ -305,66 +305,6 @@ class RecordLateReport(Command):
     reason: str
     text: Text
     spent_micros: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ReviewWork(Command):
-    """Approve or reject what was handed in.
-
-    Where they are given, ``head`` must be the head handed in, and ``bound`` the digest of the rows
-    and requirements as they are registered (``binding.binding_digest``).
-    """
-
-    item: str
-    approve: bool
-    reason: Text = NO_TEXT
-    head: str = ""
-    bound: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class ObserveShip(Command):
-    """What the repository adapter saw on the remote's main; only it makes this command."""
-
-    item: str
-    sha: str
-    main_sha: str
-    remote: str
-    ref: str
-    base: str
-    matched_by: str
-    patch_id: str
-
-
-@dataclass(frozen=True, slots=True)
-class RowFinding:
-    """What a verifier found for one row; ``log`` is the digest of the log blob.
-
-    ``answered`` says that the command answered though no check of it was counted.
-    """
-
-    row: str
-    digest: str
-    result: str
-    reason: str
-    executed: int
-    skipped: int
-    log: str
-    checks: tuple[Check, ...] = ()
-    answered: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class RecordVerification(Command):
-    """A verifier's findings at exactly the shipped commit."""
-
-    item: str
-    commit: str
-    findings: tuple[RowFinding, ...]
-    artifact_diff: str
-    missing_artifacts: tuple[str, ...] = ()
-    out_of_scope: tuple[str, ...] = ()
-    requested_by: str = ""
 
 
 @dataclass(frozen=True, slots=True)

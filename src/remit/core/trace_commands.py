@@ -1,4 +1,7 @@
-"""Commands of traceability."""
+"""Commands of traceability.
+
+There is one: links follow from plans and work, and only a judgement about one can be asked for.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Wiring of traceability: what is known of a plan, in the forms that other programs read."""
+"""Wiring of traceability: what is known of a plan, in the forms that other programs read.
+
+Whoever asks gives the matrix that was read; nothing here looks into a ledger.
+"""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ from remit.core.registration import MAX_ROWS, drafted, register
 from remit.core.rows import RowSpec, problems
 from remit.core.scopes import pattern_problem
 from remit.core.settlement import resolve_alias, review
-from remit.core.staleness import link, mark
+from remit.core.staleness import mark
 from remit.core.status import Kind, Outcome, Status
 from remit.core.triage import TriageKind, put_aside
 from remit.core.view import Draft
@@ -354,17 +354,6 @@ def fit_successor(draft: Draft, item: Item, successor: Item) -> Refused | None:
     )
 
 
-def _succeed(draft: Draft, cmd: c.SucceedItem) -> Refused | None:
-    item = find(draft, cmd.item)
-    if isinstance(item, Refused):
-        return item
-    successor = find(draft, cmd.successor)
-    if isinstance(successor, Refused):
-        return successor
-    refused = fit_successor(draft, item, successor)
-    return refused or link(draft, item, successor, cmd.reason.inline, cmd.reason.ref)
-
-
 def finish(
     draft: Draft,
     item: Item,
@@ -402,6 +391,5 @@ HANDLERS: Final[dict[type[c.Command], Callable[[Draft, Any], Refused | None]]] =
     c.ReviseItem: _revise,
     c.AddNote: _note,
     c.CloseItem: _close,
-    c.SucceedItem: _succeed,
     **WAITING,
 }

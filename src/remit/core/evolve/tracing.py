@@ -1,4 +1,7 @@
-"""Folds of traceability: the newest judgement about each link."""
+"""Folds of traceability: the newest judgement about each link.
+
+Links themselves follow from the records that they join; only what somebody said of one is folded.
+"""
 
 from __future__ import annotations
 

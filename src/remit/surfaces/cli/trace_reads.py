@@ -1,4 +1,7 @@
-"""Coverage of a plan as the interface answers it: matrix, orphans, suspect links, changes, files."""
+"""Coverage of a plan as the interface answers it: matrix, orphans, suspect links, changes, files.
+
+What should not be there ends with exit status 6, so that a script need not read the answer.
+"""
 
 from __future__ import annotations
 

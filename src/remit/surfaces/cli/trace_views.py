@@ -1,4 +1,7 @@
-"""How traces and coverage look to people: chains, the matrix, orphans, suspect links, changes."""
+"""How traces and coverage look to people: chains, the matrix, orphans, suspect links, changes.
+
+Each takes the very data that ``--json`` would print, and says what to do next where it stops short.
+"""
 
 from __future__ import annotations
 

@@ -34,6 +34,44 @@ SHOW = {
 }
 
 
+Link = Annotated[
+    str,
+    typer.Argument(
+        metavar="ID",
+        help="Any link: item, goal, requirement, node, row, plan or decision by id, event by"
+        " seq, commit by 7 or more digits, result as V-1@SEQ, record as KIND/LABEL.",
+        show_default=False,
+    ),
+]
+Matrix = Annotated[
+    bool, typer.Option("--matrix", help="Every requirement of a plan with what covers it.")
+]
+Orphans = Annotated[
+    bool, typer.Option("--orphans", help="What hangs on nothing; exits 6 where there is any.")
+]
+Suspect = Annotated[
+    bool,
+    typer.Option("--suspect", help="Links whose upper end changed; exits 6 where there are any."),
+]
+Delta = Annotated[
+    tuple[str, str],
+    typer.Option("--delta", metavar="FROM TO", help="What changed in coverage, as P-1@2 P-1@3."),
+]
+Needs = Annotated[bool, typer.Option("--needs", help="A plan as needs.json, for sphinx-needs.")]
+PlanName = Annotated[
+    str, typer.Option("--plan", metavar="PLAN", help="Which plan; the only one by default.")
+]
+Form = Annotated[
+    str, typer.Option("--format", metavar="FORM", help="Of a matrix: text, csv or html.")
+]
+Out = Annotated[
+    Path | None, typer.Option("--out", "-o", metavar="FILE", help="Write it to this file.")
+]
+Limit = Annotated[
+    int, typer.Option("--limit", metavar="N", help="Most chains or lines; 0 means all.")
+]
+
+
 def _written(_: Screen, data: Any) -> None:
     if not data.get("file"):
         write_out(data["text"].encode())
@@ -53,48 +91,16 @@ def _written(_: Screen, data: Any) -> None:
 )
 def trace(
     session: Session,
-    name: Annotated[
-        str,
-        typer.Argument(
-            metavar="ID",
-            help="Any link: item, goal, requirement, node, row, plan or decision by id, event by"
-            " seq, commit by 7 or more digits, result as V-1@SEQ, record as KIND/LABEL.",
-            show_default=False,
-        ),
-    ] = "",
-    matrix: Annotated[
-        bool, typer.Option("--matrix", help="Every requirement of a plan with what covers it.")
-    ] = False,
-    orphans: Annotated[
-        bool, typer.Option("--orphans", help="What hangs on nothing; exits 6 where there is any.")
-    ] = False,
-    suspect: Annotated[
-        bool,
-        typer.Option(
-            "--suspect", help="Links whose upper end changed; exits 6 where there are any."
-        ),
-    ] = False,
-    delta: Annotated[
-        tuple[str, str],
-        typer.Option(
-            "--delta", metavar="FROM TO", help="What changed in coverage, as P-1@2 P-1@3."
-        ),
-    ] = ("", ""),
-    needs: Annotated[
-        bool, typer.Option("--needs", help="A plan as needs.json, for sphinx-needs.")
-    ] = False,
-    plan: Annotated[
-        str, typer.Option("--plan", metavar="PLAN", help="Which plan; the only one by default.")
-    ] = "",
-    form: Annotated[
-        str, typer.Option("--format", metavar="FORM", help="Of a matrix: text, csv or html.")
-    ] = "text",
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", metavar="FILE", help="Write it to this file.")
-    ] = None,
-    limit: Annotated[
-        int, typer.Option("--limit", metavar="N", help="Most chains or lines; 0 means all.")
-    ] = reads.TRACED,
+    name: Link = "",
+    matrix: Matrix = False,
+    orphans: Orphans = False,
+    suspect: Suspect = False,
+    delta: Delta = ("", ""),
+    needs: Needs = False,
+    plan: PlanName = "",
+    form: Form = "text",
+    out: Out = None,
+    limit: Limit = reads.TRACED,
 ) -> Answer:
     """Follow the chain from goal to verification, from any link; exits 6 where it is broken.
 
