@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 import dataclasses
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from tests.contract.builders import T0, blob, edge, item, put, triage
 
-from remit.core.facts import DependencyKind, EdgeState, Hold, Item, Lane, LaneId
+from remit.core.facts import (
+    DependencyKind,
+    EdgeState,
+    Governed,
+    GraphNode,
+    Hold,
+    Item,
+    Lane,
+    LaneId,
+    Plan,
+    Work,
+)
 from remit.core.status import Outcome, Status
 from remit.ports import Change, Edge, ItemQuery, Store
 
@@ -127,6 +139,54 @@ def test_children_are_known_when_they_are_finished(store: Store) -> None:
         assert tx.children("W-1", 9) == ["W-2", "W-3"]
         assert tx.children("W-1", 1) == ["W-2"]
         assert tx.children("W-2", 9) == []
+
+
+GOVERNED = Governed(
+    "P-1", "P-1@1", "G-1@1", "i", "N-1", "d", ("R-1@1",), (), ("N-1",), (), 1, (), "low", "revert",
+    reversal_complete=True, decision="",
+)  # fmt: skip
+PLAN = Plan("G-1", ("R-1", "R-2"), ("V-1",), ("src",), (), "", False, 1, 1, GOVERNED)
+
+
+def work(shipped: str) -> Work:
+    return Work("L", "b", "0", "1", "t", 1, "eve", 2, shipped, "0", 3, "")
+
+
+def linked(store: Store, *uppers: str) -> list[list[str]]:
+    with store.read() as tx:
+        return [tx.linked(upper, "", 9) for upper in uppers]
+
+
+def test_links_are_found_from_their_upper_end(store: Store) -> None:
+    first, second = item(1, plan=PLAN), item(2, plan=replace(PLAN, requirements=("R-2",)))
+    node = GraphNode("N-1", 1, 1, "P-1", "n", "d", 1, covers=("R-1",))
+    put(store, [first, second, item(3, work=work("ab" * 20))])
+    with store.write() as tx:
+        tx.write([Change(("node", "N-1"), None, node)])
+        assert tx.linked("R-1", "", 9) == ["N-1", "W-1"]
+        assert tx.linked("R-2", "", 9) == ["W-1", "W-2"]
+        assert tx.linked("R-2", "W-1", 9) == tx.linked("N-1", "W-1", 9) == ["W-2"]
+        assert tx.linked("R-2", "", 1) == ["W-1"]
+        assert tx.linked("G-1", "", 9) == ["W-1", "W-2", "W-3"]
+        assert tx.find_links("commit/ab", 9) == [("commit/" + "ab" * 20, "W-3")]
+        assert tx.find_links("commit/", 0) == tx.find_links("commit/b", 9) == []
+
+
+def test_links_follow_what_changes(store: Store) -> None:
+    old = item(1, plan=PLAN)
+    put(store, [old])
+    moved = replace(PLAN, requirements=("R-3",), governed=replace(GOVERNED, node="N-2"))
+    new = replace(old, version=2, plan=moved, work=work("cd" * 20))
+    node = GraphNode("N-1", 1, 1, "P-1", "n", "d", 1, covers=("R-1",))
+    with store.write() as tx:
+        tx.write([Change(("item", "W-1"), old, new), Change(("node", "N-1"), None, node)])
+    assert linked(store, "R-1", "R-2", "N-1") == [["N-1"], [], []]
+    assert linked(store, "R-3", "N-2", "commit/" + "cd" * 20) == [["W-1"]] * 3
+    with store.write() as tx:
+        later = replace(node, version=2, covers=("R-2",))
+        tx.write([Change(("item", "W-1"), new, None), Change(("node", "N-1"), node, later)])
+    assert linked(store, "R-1", "R-3", "N-2", "commit/" + "cd" * 20) == [[]] * 4
+    assert linked(store, "R-2") == [["N-1"]]
 
 
 def test_reaches_finds_the_shortest_path(store: Store) -> None:

@@ -36,6 +36,7 @@ TABLES = (
     "item_rows",
     "edge_rows",
     "child_rows",
+    "link_rows",
     "lane_rows",
     "alias_rows",
     "triage_rows",
@@ -107,7 +108,7 @@ def head(ledger: Ledger) -> int:
 
 def rows_of(path: Path) -> dict[tuple[str, tuple[Any, ...]], tuple[Any, ...]]:
     """Every row beside the events, by table and key, as another program reads them."""
-    keys = {"item_rows": 2, "fact_rows": 3, "edge_rows": 6, "child_rows": 3}
+    keys = {"item_rows": 2, "fact_rows": 3, "edge_rows": 6, "child_rows": 3, "link_rows": 3}
     connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
     try:
         return {

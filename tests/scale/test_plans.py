@@ -22,7 +22,9 @@ from remit.core.planning.bundle import Bundle, PlanNode
 from remit.core.planning.check import check
 from remit.service.planned import read_plan
 from remit.service.planning import Applied
-from remit.wiring import create_ledger, url_of
+from remit.service.reading.coverage import matrix, suspect_links
+from remit.service.reading.trace import trace
+from remit.wiring import Ledger, create_ledger, url_of
 
 COUNT = 10_000
 
@@ -36,6 +38,17 @@ def one_more(plan: Bundle) -> Bundle:
         rows=(*plan.rows, row(COUNT)),
         items=(*plan.items, item(COUNT)),
     )
+
+
+def traced(ledger: Ledger, name: str, limit: int = 50) -> None:
+    """One trace, whose chain must be there."""
+    with ledger.reading() as tx:
+        found = trace(tx, name, limit)
+    assert isinstance(found, dict), found
+    chains = found.get("chains", [found])
+    assert len(chains) == 1
+    assert not found["broken"]
+    assert all(link["present"] for link in chains[0]["chain"][:2])
 
 
 @pytest.mark.torture
@@ -74,6 +87,15 @@ def test_a_full_size_plan_is_applied(
     assert (len(more.added), more.revised) == (4, ())
     with ledger.reading() as tx:
         assert isinstance(timed("read", lambda: read_plan(tx, "large")), Bundle)
+    timed("first trace", lambda: traced(ledger, "W-5000"))
+    for name in ("W-5001", "R-5000", "N-5000", "V-9000", "P-1"):
+        timed(f"trace {name}", lambda name=name: traced(ledger, name, 1))  # type: ignore[misc]  # bound now
+        assert took[f"trace {name}"][1] < 0.2
+    with ledger.reading() as tx:
+        lines = timed("matrix", lambda: matrix(tx))
+        assert isinstance(lines, dict)
+        assert lines["coverage"]["shallow"] == COUNT + 1
+        assert isinstance(timed("suspect links", lambda: suspect_links(tx)), dict)
     ledger.close()
     peak_mib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(f"{store}: {peak_mib:.0f} MiB")

@@ -14,9 +14,9 @@ from tests.core.plans import COMMAND, goal, item, node, requirement, row, sound
 from tests.core.world import HUMAN, OTHER, World
 
 from remit.core import plan_commands as pc
-from remit.core.commands import Command
+from remit.core.commands import Command, Text
 from remit.core.decisions import DecisionKind
-from remit.core.facts import Planned, PlanRevision
+from remit.core.facts import Planned, PlanRevision, Row
 from remit.core.planning.authority import Need
 from remit.core.planning.bundle import (
     KINDS,
@@ -32,6 +32,7 @@ from remit.core.planning.bundle import (
 )
 from remit.core.planning.difference import bundle_of, name_of
 from remit.core.planning.waits import in_order, waits
+from remit.core.trace_commands import ClearLink
 
 NAME = "exports"
 
@@ -46,6 +47,8 @@ class PlanAsking:
     def ask(self, rnd: Random) -> tuple[str, Command]:
         """Who asks for which step."""
         who = rnd.choice((HUMAN, HUMAN, OTHER, "bob"))
+        if rnd.random() < 0.06:
+            return who, self._clear(rnd)
         if rnd.random() < 0.12:
             return who, self._wrong(rnd)
         plan = self._plan()
@@ -54,6 +57,19 @@ class PlanAsking:
         if plan.open.digest != digest_of(self.target):
             return who, self._opening(self.target, plan)
         return who, self._next(rnd, plan)
+
+    def _clear(self, rnd: Random) -> Command:
+        """A link that may be suspect, or one that nobody has heard of."""
+        ends = [f"{letter}-{rnd.randint(1, 6)}" for letter in "GRNVW"]
+        upper, lower = rnd.choice([(0, 1), (1, 2), (1, 3), (1, 3), (2, 4), (3, 0)])
+        known = [
+            (fact.requirement, f"V-{n}")
+            for n in range(1, 9)
+            if isinstance(fact := self.world.fact("row", f"V-{n}"), Row)
+        ]
+        pair = rnd.choice(known) if known and rnd.random() < 0.7 else (ends[upper], ends[lower])
+        digest = "" if rnd.random() < 0.8 else "d" * 64
+        return ClearLink(*pair, Text("looked again" if rnd.random() < 0.9 else ""), digest)
 
     def _plan(self) -> PlanRevision | None:
         carrier = self.world.fact("label", f"plan/{NAME}")

@@ -41,7 +41,7 @@ ALL = 1 << 30
 
 
 TYPES: Final = {
-    "item_rows": "TITTITTTIITIITBIIB", "edge_rows": "TTTTT", "child_rows": "TT", "alias_rows": "TT",
+    "item_rows": "TITTITTTIITIITBIIB", "edge_rows": "TTTTT", "child_rows": "TT", "link_rows": "TT", "alias_rows": "TT",
     "triage_rows": "TTTIIB", "lane_rows": "TIIB", "fact_rows": "TTIB",
     "events": "TITITTTIBBTBTT", "blobs": "BBB",
 }  # fmt: skip
@@ -203,6 +203,13 @@ QUESTIONS: dict[str, Question] = {
     "dependents": lambda tx, items: [tx.dependents(i.id, 100) for i in items],
     "waiting": lambda tx, items: [tx.waiting(i.id, "blocks", "met", 3) for i in items],
     "children": lambda tx, items: [tx.children(i.id, 100) for i in items],
+    "linked": lambda tx, items: [
+        tx.linked(upper, "", 100)
+        for i in items
+        if i.plan.governed is not None
+        for upper in (*i.plan.requirements, i.plan.governed.node)
+    ],
+    "linked after": lambda tx, _: (tx.linked("R-1", "N-1", 2), tx.find_links("commit/", 100)),
     "awaited": lambda tx, items: tx.awaited([*(i.id for i in items), "?a", "?b", "?c", "?x"]),
     "listed": lambda tx, _: tx.items(ItemQuery(limit=0)),
     "open": lambda tx, _: tx.items(

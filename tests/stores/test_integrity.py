@@ -190,6 +190,7 @@ ROWS: dict[str, tuple[str, str]] = {
                    "edge_rows W-5/blocks/met/W-1/W-5"),
     "child gone": ("DELETE FROM child_rows WHERE child = 'W-4'", "child_rows W-98/W-4"),
     "child added": ("INSERT INTO child_rows VALUES ('ledger-1', 'W-1', 'W-2')", "child_rows W-1/W-2"),
+    "link added": ("INSERT INTO link_rows VALUES ('ledger-1', 'R-1', 'W-2')", "link_rows R-1/W-2"),
     "alias moved": ("UPDATE alias_rows SET item = 'W-9' WHERE alias = 'bd-1'", "alias_rows bd-1"),
     "alias gone": ("DELETE FROM alias_rows WHERE alias = 'bd-1'", "alias_rows bd-1"),
     "alias added": ("INSERT INTO alias_rows VALUES ('ledger-1', 'x', 'W-1')", "alias_rows x"),

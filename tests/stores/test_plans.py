@@ -13,7 +13,7 @@ from remit.stores.sqlite.queries import QUERIES, parse
 WHOLE = re.compile(r"(all|clear)_")
 """Statements whose job is the whole table."""
 
-SCAN = re.compile(r"^SCAN (item_rows|events|edge_rows|fact_rows|child_rows|lane_rows|triage_rows"
+SCAN = re.compile(r"^SCAN (item_rows|events|edge_rows|fact_rows|child_rows|link_rows|lane_rows|triage_rows"
                   r"|alias_rows|blobs|i|b)\b")  # fmt: skip
 SORT = "USE TEMP B-TREE"
 

@@ -25,13 +25,11 @@ def row_digest(get: Get, row: str) -> str:
 def requirement_digest(get: Get, requirement: str) -> str:
     """The digest of a requirement's newest revision, empty where there is no such requirement.
 
-    Of a planned one it names the revision that its meaning is from: which decision it refers to
-    changes nothing that was looked at, and neither does a plan that has it no longer.
+    Of a planned one it is that of its proposal: which decision it refers to changes nothing that was
+    looked at, and neither does a plan that has it no longer.
     """
     fact = get("requirement", requirement)
-    if not isinstance(fact, Requirement):
-        return ""
-    return digest_of([fact.id, fact.meaning]) if fact.plan else fact.digest
+    return fact.bound if isinstance(fact, Requirement) else ""
 
 
 def bindings(get: Get, plan: Plan) -> Pairs:

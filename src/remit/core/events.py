@@ -88,6 +88,7 @@ NAMED: Final = frozenset(
         "policy",
         "destination",
         "limit",
+        "link",
         "token",
         "signature",
     )

@@ -40,6 +40,7 @@ from remit.core.ledger_facts import (
 from remit.core.limit_facts import Limit, Rate, Spend
 from remit.core.plan_facts import (
     Attempt,
+    ClearedLink,
     Goal,
     Governed,
     GraphNode,
@@ -68,6 +69,7 @@ __all__ = [
     "ActorKind",
     "Assurance",
     "Attempt",
+    "ClearedLink",
     "Decided",
     "Decision",
     "Dependency",
@@ -284,6 +286,7 @@ Fact = (
     | GraphNode
     | PlanRevision
     | Planned
+    | ClearedLink
     | Intent
     | Message
     | Effect
@@ -319,6 +322,7 @@ FACT_TYPES: Final[dict[str, type]] = {
     "node": GraphNode,
     "plan": PlanRevision,
     "planned": Planned,
+    "link": ClearedLink,
     "label": str,
     "counter": int,
     "count": int,

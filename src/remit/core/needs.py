@@ -17,6 +17,7 @@ from remit.core.facts import Fact, Key, lane_of
 from remit.core.ids import is_item_id
 from remit.core.intents import policy_keys
 from remit.core.planning.bundle import KINDS, PlanNode
+from remit.core.trace_commands import ClearLink
 
 
 def needs(command: c.Command, ask: c.Ask) -> Iterable[Key]:
@@ -68,6 +69,8 @@ def needs(command: c.Command, ask: c.Ask) -> Iterable[Key]:
                 ("dependents?", f"?{command.alias}"),
             ]
             keys += [("alias", alias) for _, alias in command.edges]
+        case ClearLink():
+            keys.append(("link", f"{command.upper}>{command.lower}"))
         case _:
             pass
     return keys

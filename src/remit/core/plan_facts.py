@@ -51,6 +51,12 @@ class Requirement:
     shut: tuple[str, ...] = ()
     meaning: int = 1
     retired: bool = False
+    proposal: str = ""
+
+    @property
+    def bound(self) -> str:
+        """The digest that approvals and results are bound to: a change of decisions is none of it."""
+        return self.proposal or self.digest
 
 
 @quick
@@ -82,7 +88,10 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class GraphNode:
-    """The newest revision of a node of a plan's graph; ``waits`` are the labels that it waits for."""
+    """The newest revision of a node of a plan's graph.
+
+    ``waits`` are the labels that it waits for, ``covers`` the ids of the requirements that it covers.
+    """
 
     id: str
     version: int
@@ -93,6 +102,7 @@ class GraphNode:
     seq: int
     waits: tuple[str, ...] = ()
     retired: bool = False
+    covers: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,13 +154,29 @@ class Planned:
     """One record of a plan as it stands on the ledger, by plan, kind and label.
 
     ``id`` is what carries it, ``seq`` the event that holds it, ``revision`` the plan's revision that
-    last changed it. ``proposal`` is its digest without references to decisions.
+    last changed it. ``proposal`` is its digest without references to decisions, ``meant`` the
+    revision in which that last changed.
     """
 
     id: str
     digest: str
     proposal: str
     revision: int
+    seq: int
+    meant: int = 0
+
+
+@quick
+@dataclass(frozen=True, slots=True)
+class ClearedLink:
+    """The newest judgement that both ends of a link belong together, at these two digests."""
+
+    id: str
+    version: int
+    upper_digest: str
+    lower_digest: str
+    by: str
+    assurance: str
     seq: int
 
 

@@ -28,7 +28,7 @@ from remit.core.planning.deciding import LedgerDecisions
 from remit.core.planning.findings import Gate
 from remit.core.rows import Control
 from remit.core.view import Draft
-from remit.core.waivers import waiver_need
+from remit.core.waivers import waiver_needed
 
 Asked = tuple[Gate, bool, str, str, str]
 """A gate, whether it is open, what was observed and required, and the evidence."""
@@ -50,10 +50,10 @@ def ask_gates(draft: Draft, item: Item, governed: Governed) -> Iterator[Asked]:
     requirements = [draft.get("requirement", name) for name in item.plan.requirements]
     yield _requirements(plan, requirements)
     node = draft.get("node", governed.node) if governed.node else None
-    stands = isinstance(node, GraphNode) and not node.retired and node.plan == plan.id
-    yield Gate.GRAPH, stands, governed.node if stands else NOT_THERE, "a node", governed.node
+    yield _graph(plan, item, governed, node)
     rows = [row for name in item.plan.rows if isinstance(row := draft.get("row", name), Row)]
-    direct = [row for row in rows if row.direct and not row.retired and row.plan == plan.id]
+    own = [row for row in rows if not row.retired and (row.plan, row.item) == (plan.id, item.id)]
+    direct = [row for row in own if row.direct]
     yield _direct(item, direct)
     yield _red(governed, requirements, direct)
     scope = len(item.plan.scope)
@@ -65,7 +65,7 @@ def ask_gates(draft: Draft, item: Item, governed: Governed) -> Iterator[Asked]:
 
 def _goal(draft: Draft, plan: PlanRevision, decisions: LedgerDecisions) -> Asked:
     goal = draft.get("goal", plan.goal) if plan.goal else None
-    if not isinstance(goal, Goal) or goal.retired:
+    if not isinstance(goal, Goal) or goal.retired or goal.plan != plan.id:
         return Gate.GOAL, False, NOT_THERE, "clear", plan.goal_revision
     conflicts = ["DECISIONS_CONFLICT" for _ in decisions.conflicts()][:1]
     shut = (*goal.shut, *plan.shut, *conflicts)
@@ -80,6 +80,15 @@ def _requirements(plan: PlanRevision, found: list[Any]) -> Asked:
         if each.shut:
             return gate, False, ",".join(each.shut), "all clear", f"{each.id}@{each.revision}"
     return gate, bool(found), str(len(found)), "all clear", ""
+
+
+def _graph(plan: PlanRevision, item: Item, governed: Governed, node: Any) -> Asked:
+    """Whether it stands on a node of this plan, and that node covers all that it owns."""
+    gate, required = Gate.GRAPH, "a node that covers it"
+    if not isinstance(node, GraphNode) or node.retired or node.plan != plan.id:
+        return gate, False, NOT_THERE, required, governed.node
+    lacking = [name for name in item.plan.requirements if name not in node.covers]
+    return gate, not lacking, lacking[0] if lacking else node.id, required, node.id
 
 
 def _direct(item: Item, direct: list[Row]) -> Asked:
@@ -106,7 +115,7 @@ def _red(governed: Governed, requirements: list[Any], direct: list[Row]) -> Aske
 def _decided(governed: Governed, rows: list[Row], decisions: LedgerDecisions) -> Asked:
     """Whether what only a human may allow has its decision, still accepted."""
     gate, required = Gate.DECISION, "accepted"
-    wanted = [(row.waived, waiver_need(row.label)) for row in rows if row.waived]
+    wanted = [(row.waived, waiver_needed(row)) for row in rows if row.waived]
     if governed.reversal == ReversalKind.IRREVERSIBLE:
         at = ("item", governed.label)
         kind, scope = DecisionKind.IRREVERSIBLE, (f"item/{governed.label}",)

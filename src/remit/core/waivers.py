@@ -14,28 +14,24 @@ from remit.core.planning.authority import Need
 from remit.core.planning.deciding import LedgerDecisions
 
 
-def waiver_need(label: str) -> Need:
-    """What a decision must cover that lets the row of this label go unproved."""
-    return Need(
-        DecisionKind.WAIVER,
-        (f"row/{label}",),
-        "it goes unproved",
-        ("row", label),
-        "waived",
-        (),
-        kept=True,
-    )
-
-
 def waiver_of(get: Get, row: Row, now: int) -> str:
     """The decision that lets a row go unproved at ``now`` (microseconds), or empty."""
     return row.waived if row.waived and accepted(get, row.waived, row, now) else ""
 
 
 def accepted(get: Get, decision: str, row: Row, now: int) -> bool:
-    """Whether this decision is an accepted waiver that covers this row of its plan."""
+    """Whether this decision is an accepted waiver that covers this row.
+
+    Only rows of plans are waived, and only by what the plan in force rests on, as its gates ask.
+    """
     plan = get("plan", row.plan) if row.plan else None
     if not isinstance(plan, PlanRevision):
         return False
-    asked = LedgerDecisions(get, plan.proposal, now, plan.id, plan.decisions)
-    return not asked.fault(decision, waiver_need(row.label))
+    decisions = LedgerDecisions(get, plan.proposal, now, plan.id, plan.decisions)
+    return not decisions.fault(decision, waiver_needed(row))
+
+
+def waiver_needed(row: Row) -> Need:
+    """The decision that a row which goes unproved needs."""
+    kind, scope = DecisionKind.WAIVER, (f"row/{row.label}",)
+    return Need(kind, scope, "it goes unproved", ("row", row.label), "waived", (), kept=True)

@@ -186,12 +186,14 @@ def _row(
         judged = parts["rubric"] is not None and not argv
         kind = RowKind.RUBRIC if judged else RowKind.COMMAND
     if control is None:
-        control = _control(kind)
+        control = _control(kind, parts["patch"] or parts["patch_path"])
     checked = {name: parts.pop(name) for name in _BESIDE}
     return PlanRow(spec=RowSpec(kind=kind, argv=argv, control=control, **checked), **parts)
 
 
-def _control(kind: RowKind) -> Control:
+def _control(kind: RowKind, patch: str | None) -> Control:
+    if patch is not None:
+        return Control.MUTATION
     return Control.NONE if kind is RowKind.RUBRIC else Control.BASE_RED
 
 
@@ -201,13 +203,14 @@ def _parts(row: PlanRow) -> dict[str, Any]:
     shell = len(spec.argv) == 3 and spec.argv[:2] == SHELL
     judged = spec.rubric is not None and not spec.argv
     plain = RowKind.RUBRIC if judged else RowKind.COMMAND
+    told = _control(spec.kind, spec.patch or spec.patch_path)
     return {
         **{name: getattr(row, name) for name in _OWN},
         **{name: getattr(spec, name) for name in _BESIDE},
         "command": spec.argv[2] if shell else None,
         "argv": () if shell else spec.argv,
         "kind": None if spec.kind is plain else spec.kind,
-        "control": None if spec.control is _control(spec.kind) else spec.control,
+        "control": None if spec.control is told else spec.control,
     }
 
 
@@ -242,12 +245,12 @@ ROW: Final = Record(
              "How much of its output is kept.", absent=1_048_576),
         Part("origin", _SAID, "explicit, or rule:NAME.", absent="explicit"),
         Part("kind", Word(RowKind), "Told by command or rubric unless given.", absent=None),
-        Part("control", Word(Control), "Told by the kind unless given.", absent=None),
+        Part("control", Word(Control), "Told by kind and patch unless given.", absent=None),
         Part("patch", Text(PATCH_LIMIT_CHARS, null=False),
-             "A change that must turn it red (control: mutation).", absent=None),
+             "A mutation under which it must be red.", absent=None),
         Part("patch_path", Text(PATH_LIMIT_CHARS, null=False),
-             "The same, as a file of the shipped commit.", absent=None),
-        Part("patch_digest", Text(64, null=False, line=True), "The SHA-256 of that file.", absent=None),
+             "The same as a file of the commit that ships.", absent=None),
+        Part("patch_digest", Text(64, null=False), "The SHA-256 of that file.", absent=None),
         Part("direct", Flag(), "Whether it proves the requirement itself.", absent=True),
         Part("expected", _SAID, "The expected outcome."),
         Part("rollback", _SAID, "Evidence that it can be rolled back."),

@@ -169,6 +169,17 @@ class ReadTx(Protocol):
         """Items, finished ones too, with a parent-child edge that is judged by ``parent``."""
         ...
 
+    def linked(self, upper: str, after: str, limit: int) -> list[str]:
+        """What hangs on the upper end of links of traceability, by name, after a given one.
+
+        Nodes and items on a requirement, items on a node or on a commit (``commit/SHA``).
+        """
+        ...
+
+    def find_links(self, text: str, limit: int) -> list[tuple[str, str]]:
+        """Links (upper, lower) whose upper end starts with this text, in order."""
+        ...
+
     def lanes(self, limit: int) -> list[str]:
         """Ids of lanes that have something ready, the next in turn first."""
         ...

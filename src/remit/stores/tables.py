@@ -11,14 +11,14 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import Any, Final
 
-from remit.core.facts import DependencyKind, Fact, Item, Key, Lane, Triage
+from remit.core.facts import DependencyKind, Fact, GraphNode, Item, Key, Lane, Triage
 from remit.core.lifetimes import wakes_at
 from remit.core.status import Outcome, Status
 from remit.ports import Difference
 from remit.stores.fact_codec import encode_fact
 
 Edges = frozenset[tuple[str, ...]]
-"""Edges as (via, kind, state, dependent, target), or children as (parent, child)."""
+"""Edges as (via, kind, state, dependent, target), children as (parent, child), links as (upper, lower)."""
 
 _NONE: Final[Edges] = frozenset()
 
@@ -29,6 +29,7 @@ TABLES: Final = {
     "item_rows": ("items", "item", 1),
     "edge_rows": ("edges", "edge", 5),
     "child_rows": ("children", "child", 2),
+    "link_rows": ("links", "link", 2),
     "alias_rows": ("aliases", "alias", 1),
     "triage_rows": ("triage", "triage", 1),
     "lane_rows": ("lanes", "lane", 1),
@@ -117,6 +118,46 @@ def children_of(item: Item | None) -> Edges:
     )
 
 
+def links_of(fact: Fact | None) -> Edges:
+    """The links of traceability that a fact is the lower end of; its other links it names itself.
+
+    Delivery work hangs on its goal, a planned item on its requirements and its node as well, shipped
+    work on its commit, and a node on the requirements that it covers.
+    """
+    if fact.__class__ is Item:
+        uppers = _uppers(fact)
+    elif fact.__class__ is GraphNode:
+        uppers = list(fact.covers)
+    else:
+        return _NONE
+    return frozenset((upper, fact.id) for upper in uppers) if uppers else _NONE
+
+
+def _uppers(item: Item) -> list[str]:
+    work, governed = item.work, item.plan.governed
+    uppers = [item.plan.goal] if item.plan.goal else []
+    uppers += [commit_link(work.shipped)] if work is not None and work.shipped else []
+    if governed is not None:
+        uppers += item.plan.requirements
+        uppers += [governed.node] if governed.node else []
+    return uppers
+
+
+def same_links(old: Fact | None, new: Fact | None) -> bool:
+    """Whether two states of an item surely have the same links, at no cost."""
+    return (
+        old.__class__ is Item
+        and new.__class__ is Item
+        and old.plan is new.plan
+        and old.work is new.work
+    )
+
+
+def commit_link(sha: str) -> str:
+    """What a shipped commit is called as the upper end of a link."""
+    return f"commit/{sha}"
+
+
 def body_columns(fact: Fact) -> tuple[Any, ...]:
     """The columns of a fact that has a table of its own and no version."""
     if isinstance(fact, Triage):
@@ -158,6 +199,7 @@ def expected(facts: Iterable[tuple[Key, Fact]]) -> Rows:
             rows["item_rows"][(key[1],)] = fact
             rows["edge_rows"].update(dict.fromkeys(edges_of(fact)))
             rows["child_rows"].update(dict.fromkeys(children_of(fact)))
+            rows["link_rows"].update(dict.fromkeys(links_of(fact)))
         elif isinstance(fact, Triage):
             rows["triage_rows"][(key[1],)] = fact
         elif isinstance(fact, Lane):
@@ -166,6 +208,7 @@ def expected(facts: Iterable[tuple[Key, Fact]]) -> Rows:
             rows["alias_rows"][(key[1],)] = fact
         else:
             rows["fact_rows"][key] = fact
+            rows["link_rows"].update(dict.fromkeys(links_of(fact)))
     return rows
 
 

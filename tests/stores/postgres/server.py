@@ -40,7 +40,7 @@ HISTORY = {
     "events": ("events_continue", "events_never_change", "events_never_go"),
     "blobs": ("blobs_are_only_erased", "blobs_leave_their_digest"),
 }
-TABLES = (*HISTORY, "item_rows", "edge_rows", "child_rows", "alias_rows", "triage_rows", "lane_rows",
+TABLES = (*HISTORY, "item_rows", "edge_rows", "child_rows", "link_rows", "alias_rows", "triage_rows", "lane_rows",
           "fact_rows")  # fmt: skip
 
 

@@ -182,7 +182,7 @@ def test_lifetimes_are_read_from_the_messages_that_were_stored(
     assert found == [(encode_fact(now), wake_of(now)) for now in (first, second)]
 
 
-BIG = ("events", "item_rows", "edge_rows", "child_rows", "alias_rows", "lane_rows", "fact_rows",
+BIG = ("events", "item_rows", "edge_rows", "child_rows", "link_rows", "alias_rows", "lane_rows", "fact_rows",
        "triage_rows", "blobs")  # fmt: skip
 FILL = """
 INSERT INTO remit.item_rows SELECT 'ledger-1', 'W-' || n, n,
@@ -195,6 +195,8 @@ INSERT INTO remit.item_rows SELECT 'ledger-1', 'W-' || n, n,
 INSERT INTO remit.edge_rows SELECT 'ledger-1', 'W-' || n % 3000, 'blocks', 'unmet', 'W-' || n, 'T'
   FROM generate_series(1, 20000) AS n;
 INSERT INTO remit.child_rows SELECT 'ledger-1', 'W-' || n % 3000, 'W-' || n
+  FROM generate_series(1, 20000) AS n;
+INSERT INTO remit.link_rows SELECT 'ledger-1', 'R-' || n % 3000, 'W-' || n
   FROM generate_series(1, 20000) AS n;
 INSERT INTO remit.alias_rows SELECT 'ledger-1', 'a-' || n, 'W-' || n FROM generate_series(1, 20000) n;
 INSERT INTO remit.lane_rows SELECT 'ledger-1', 'lane-' || n, n, n % 2, '{}'

@@ -32,6 +32,7 @@ from remit.core.decide import (
     records,
     repeating,
     reports,
+    tracing,
 )
 from remit.core.decide.proving import shown_token
 from remit.core.events import Recorded
@@ -82,6 +83,7 @@ _HANDLERS: Final[dict[type[Command], Handler]] = {
     **limits.HANDLERS,
     **planning.HANDLERS,
     **decisions.HANDLERS,
+    **tracing.HANDLERS,
 }
 
 

@@ -367,6 +367,7 @@ def _replan(draft: Draft, item: Item, wanted: Wanted, *, brief: bool) -> Refused
     if refused is None:
         mark(draft, (item.id,))
         review(draft, item.id)
+        mark(draft, [item.id])
     return refused
 
 

@@ -23,6 +23,7 @@ from remit.core.evolve import (
     limits,
     planned,
     plans,
+    tracing,
 )
 from remit.core.evolve.moves import Get, Out
 from remit.core.fold import FoldError
@@ -39,6 +40,7 @@ _HANDLERS = {
     **plans.HANDLERS,
     **planned.HANDLERS,
     **decisions.HANDLERS,
+    **tracing.HANDLERS,
     **authority.HANDLERS,
 }
 

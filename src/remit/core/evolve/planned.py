@@ -94,7 +94,7 @@ def _planned(get: Get, rec: Recorded, ev: e.ItemPlanned, out: Out) -> None:
     item = changed(item, dependencies=edges, unmet=unmet_of(edges))
     out["item", rec.stream] = item
     add(get, out, "count", Status.DRAFT, 1)
-    enter(rec, ev, out, "item", record.label)
+    enter(get, rec, ev, out, "item", record.label)
 
 
 def _replanned(get: Get, rec: Recorded, ev: e.ItemReplanned, out: Out) -> None:
@@ -129,7 +129,7 @@ def _replanned(get: Get, rec: Recorded, ev: e.ItemReplanned, out: Out) -> None:
         edges = dependencies_of(ev.edges)
         new |= {"dependencies": edges, "unmet": unmet_of(edges), **_priority(get, item, record)}
     out["item", rec.stream] = changed(item, version=rec.version, changed_at=rec.at, **new)
-    enter(rec, ev, out, "item", record.label)
+    enter(get, rec, ev, out, "item", record.label)
 
 
 def _priority(get: Get, item: Item, record: Any) -> dict[str, Any]:
@@ -168,7 +168,7 @@ def _succeeded(get: Get, rec: Recorded, ev: e.ItemSucceeded, out: Out) -> None:
         changed_at=rec.at,
         plan=plan,
         successor=ev.successor,
-        stale=ev.stale_rows,
+        stale=tuple(dict.fromkeys((*item.stale, *ev.stale_rows))),
     )
     leave(get, rec, ev, out, "item", governed.label)
 

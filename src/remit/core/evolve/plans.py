@@ -44,11 +44,14 @@ def entry_of(plan: str, kind: str, label: str) -> str:
     return f"{plan}/{kind}/{label}"
 
 
-def enter(rec: Recorded, ev: Any, out: Out, kind: str, label: str) -> None:
+def enter(get: Get, rec: Recorded, ev: Any, out: Out, kind: str, label: str) -> None:
     """The plan has this record, carried by the event's stream, from here on."""
     plan, revision = plan_of(ev.plan_revision_id)
-    planned = Planned(rec.entity, ev.digest, ev.proposal_digest, revision, rec.seq)
-    out["planned", entry_of(plan, kind, label)] = planned
+    key = ("planned", entry_of(plan, kind, label))
+    old = get(*key)
+    same = isinstance(old, Planned) and old.proposal == ev.proposal_digest
+    meant = old.meant if isinstance(old, Planned) and same else revision
+    out[key] = Planned(rec.entity, ev.digest, ev.proposal_digest, revision, rec.seq, meant)
 
 
 def leave(get: Get, rec: Recorded, ev: Any, out: Out, kind: str, label: str) -> None:
@@ -167,7 +170,7 @@ def _goal(get: Get, rec: Recorded, ev: e.GoalRevised, out: Out) -> None:
     out["goal", rec.entity] = Goal(
         rec.entity, rec.version, ev.revision, False, rec.seq, plan, label, ev.digest, ev.shut
     )
-    enter(rec, ev, out, "goal", label)
+    enter(get, rec, ev, out, "goal", label)
 
 
 def _requirement(get: Get, rec: Recorded, ev: e.RequirementRevised, out: Out) -> None:
@@ -188,8 +191,9 @@ def _requirement(get: Get, rec: Recorded, ev: e.RequirementRevised, out: Out) ->
         str(ev.record.risk),
         ev.shut,
         ev.meaning,
+        proposal=ev.proposal_digest,
     )
-    enter(rec, ev, out, "requirement", label)
+    enter(get, rec, ev, out, "requirement", label)
 
 
 def _node(get: Get, rec: Recorded, ev: e.NodeRevised, out: Out) -> None:
@@ -197,10 +201,19 @@ def _node(get: Get, rec: Recorded, ev: e.NodeRevised, out: Out) -> None:
     _known(get, rec, ev, out, "node", label)
     plan, _ = plan_of(ev.plan_revision_id)
     waits = tuple(edge.target for edge in ev.record.edges if edge.type is EdgeType.BLOCKS)
+    covers = tuple(ref.partition("@")[0] for ref in ev.requirement_refs if ref[:1] != "?")
     out["node", rec.entity] = GraphNode(
-        rec.entity, rec.version, ev.revision, plan, label, ev.digest, rec.seq, waits
+        rec.entity,
+        rec.version,
+        ev.revision,
+        plan,
+        label,
+        ev.digest,
+        rec.seq,
+        waits,
+        covers=covers,
     )
-    enter(rec, ev, out, "node", label)
+    enter(get, rec, ev, out, "node", label)
 
 
 def _retired(kind: str) -> Handler:
@@ -235,7 +248,7 @@ def _row(get: Get, rec: Recorded, ev: e.RowPlanned, out: Out) -> None:
         str(record.spec.control),
         record.waived,
     )
-    enter(rec, ev, out, "row", record.label)
+    enter(get, rec, ev, out, "row", record.label)
 
 
 def _row_revised(get: Get, rec: Recorded, ev: e.RowRevised, out: Out) -> None:
@@ -246,7 +259,7 @@ def _row_revised(get: Get, rec: Recorded, ev: e.RowRevised, out: Out) -> None:
     known = get(*key)
     if not isinstance(known, Planned) or known.id != rec.entity:
         raise FoldError(rec, f"{rec.entity} is not in the plan")
-    out[key] = Planned(rec.entity, ev.digest, known.proposal, revision, known.seq)
+    out[key] = changed(known, digest=ev.digest, revision=revision)
 
 
 def _row_retired(get: Get, rec: Recorded, ev: e.RowRetired, out: Out) -> None:

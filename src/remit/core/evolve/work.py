@@ -173,10 +173,13 @@ def _approved(get: Get, rec: Recorded, ev: e.ReviewApproved, out: Out) -> None:
     digests = (*ev.row_digests, *ev.requirement_digests)
     if len(ev.row_refs) != len(ev.row_digests) or len(refs) != len(digests):
         raise FoldError(rec, "an approval binds each row and requirement to one digest")
-    bound = tuple(zip(refs, digests, strict=True))
     proof = "" if rec.assurance == Assurance.ASSERTED else rec.assurance
     reviewed = changed(
-        work, reviewer=rec.actor, review_seq=rec.seq, review_proof=proof, bound=bound
+        work,
+        reviewer=rec.actor,
+        review_seq=rec.seq,
+        bound=tuple(zip(refs, digests, strict=True)),
+        review_proof=proof,
     )
     _moved(get, rec, ev, out, item, work=reviewed)
 

@@ -142,7 +142,7 @@ def _evidence(
     if waiver(row):
         state = State.WAIVED
     elif item is not None:
-        covered = requirement.digest if row.requirement == requirement.id else None
+        covered = requirement.bound if row.requirement == requirement.id else None
         state = _state(row, item, covered)
     return Evidence(row.id, row.item, state, row.direct, stands_for)
 

@@ -6,13 +6,16 @@ requirement open.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from remit.core.binding import Get
 from remit.core.facts import Fact, Item, Requirement, Row
 from remit.core.planning.closure import Closure, closure
 from remit.core.waivers import waiver_of
 from remit.ports import ReadTx
+
+MOST_OWNERS: Final = 1_000
+"""Most items of one requirement whose rows are looked at."""
 
 
 def reader(tx: ReadTx) -> Get:
@@ -29,7 +32,7 @@ def reader(tx: ReadTx) -> Get:
 
 
 def closure_of(tx: ReadTx, name: str) -> Closure | None:
-    """The closure of one requirement, by the rows of the item that it was drafted with."""
+    """The closure of one requirement, by the rows of every item that owns it."""
     get, now = reader(tx), tx.now()
     requirement = get("requirement", name)
     if not isinstance(requirement, Requirement):
@@ -43,10 +46,23 @@ def closure_of(tx: ReadTx, name: str) -> Closure | None:
         found = get("row", row)
         return found if isinstance(found, Row) else None
 
-    owner = item_of(requirement.item)
-    rows = (row_of(row) for row in (owner.plan.rows if owner is not None else ()))
-    mine = [row for row in rows if row is not None and row.requirement == name]
+    mine = rows_of(tx, requirement)
     return closure(requirement, mine, item_of, row_of, lambda row: waiver_of(get, row, now))
+
+
+def rows_of(tx: ReadTx, requirement: Requirement) -> list[Row]:
+    """The rows that are registered for a requirement now, by any of its items."""
+    owners = (
+        [requirement.item] if requirement.item else tx.linked(requirement.id, "W-", MOST_OWNERS)
+    )
+    items = tx.load([("item", name) for name in owners]).values()
+    names = [name for item in items if isinstance(item, Item) for name in item.plan.rows]
+    rows = tx.load([("row", name) for name in dict.fromkeys(names)]).values()
+    return [
+        row
+        for row in rows
+        if isinstance(row, Row) and row.requirement == requirement.id and not row.retired
+    ]
 
 
 def shown(found: Closure | None) -> dict[str, Any] | None:

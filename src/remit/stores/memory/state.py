@@ -10,6 +10,7 @@ from remit.core.facts import FACT_TYPES, DependencyKind, Fact, Item, Key
 from remit.core.lifetimes import wakes_at
 from remit.core.status import Outcome, Status
 from remit.ports import Head, StoredEvent
+from remit.stores.tables import links_of
 
 
 class State:
@@ -23,6 +24,7 @@ class State:
         self.by_status: dict[Status, dict[str, Item]] = {status: {} for status in Status}
         self.edges: dict[str, dict[tuple[str, str, str, str], None]] = {}
         self.children: dict[str, dict[str, None]] = {}
+        self.links: dict[str, dict[str, None]] = {}
         self.held: dict[str, dict[str, Item]] = {}
         self.timed: dict[str, Item] = {}
         self.followers: dict[str, dict[str, Item]] = {}
@@ -36,7 +38,7 @@ class State:
         other.events = list(self.events)
         for name in ("streams", "by_command"):
             setattr(other, name, {k: list(v) for k, v in getattr(self, name).items()})
-        for name in ("facts", "by_status", "edges", "children", "held", "followers"):
+        for name in ("facts", "by_status", "edges", "children", "links", "held", "followers"):
             setattr(other, name, {k: dict(v) for k, v in getattr(self, name).items()})
         other.timed = dict(self.timed)
         other.blobs = dict(self.blobs)
@@ -55,12 +57,16 @@ class State:
         kind, name = key
         table = self.facts[kind]
         old = table.get(name)
+        for upper, lower in links_of(old):
+            self.links[upper].pop(lower, None)
         if isinstance(old, Item):
             self._unlist(old)
         if new is None:
             table.pop(name, None)
         else:
             table[name] = new
+            for upper, lower in links_of(new):
+                self.links.setdefault(upper, {})[lower] = None
             if isinstance(new, Item):
                 self._list(new)
         return old

@@ -72,6 +72,15 @@ class MemoryRead:
         """Items, finished ones too, with a parent-child edge that is judged by ``parent``."""
         return sorted(self._state.children.get(parent, ()))[:limit]
 
+    def linked(self, upper: str, after: str, limit: int) -> list[str]:
+        """What hangs on the upper end of links, by name."""
+        return [x for x in sorted(self._state.links.get(upper, ())) if x > after][:limit]
+
+    def find_links(self, text: str, limit: int) -> list[tuple[str, str]]:
+        """Links whose upper end starts with this text."""
+        uppers = sorted(upper for upper in self._state.links if upper.startswith(text))
+        return [(u, lower) for u in uppers for lower in sorted(self._state.links[u])][:limit]
+
     def lanes(self, limit: int) -> list[str]:
         """Ids of lanes that have something ready, the next in turn first."""
         lanes = [f for f in self._state.facts["lane"].values() if isinstance(f, Lane) and f.ready]

@@ -208,6 +208,16 @@ SELECT e.dependent, e.target, e.kind, e.state FROM unnest(%s::text[]) AS other(s
 SELECT child FROM remit.child_rows
  WHERE ledger_id = %s AND parent = %s ORDER BY child LIMIT %s;
 
+-- name: linked
+-- What hangs on one upper end, by name.
+SELECT lower FROM remit.link_rows
+ WHERE ledger_id = %s AND upper = %s AND lower > %s ORDER BY lower LIMIT %s;
+
+-- name: find_links
+-- Upper ends that begin alike, such as commits by a beginning of their name.
+SELECT upper, lower FROM remit.link_rows
+ WHERE ledger_id = %s AND upper >= %s AND upper < %s ORDER BY upper, lower LIMIT %s;
+
 -- name: lanes
 SELECT id FROM remit.lane_rows
  WHERE ledger_id = %s AND ready > 0 ORDER BY passed, id LIMIT %s;
@@ -407,6 +417,17 @@ DELETE FROM remit.child_rows AS t
        AS n(parent, child)
  WHERE t.ledger_id = %s AND t.parent = n.parent AND t.child = n.child;
 
+-- name: insert_link
+INSERT INTO remit.link_rows (ledger_id, upper, lower)
+SELECT %s, n.* FROM unnest(%s::text[], %s::text[]) AS n
+ON CONFLICT DO NOTHING;
+
+-- name: delete_link
+DELETE FROM remit.link_rows AS t
+ USING unnest(%s::text[], %s::text[])
+       AS n(upper, lower)
+ WHERE t.ledger_id = %s AND t.upper = n.upper AND t.lower = n.lower;
+
 -- name: insert_alias
 INSERT INTO remit.alias_rows (ledger_id, alias, item)
 SELECT %s, n.* FROM unnest(%s::text[], %s::text[]) AS n
@@ -495,6 +516,13 @@ SELECT parent, child
 
 -- name: clear_children
 DELETE FROM remit.child_rows WHERE ledger_id = %s;
+
+-- name: all_links
+SELECT upper, lower
+  FROM remit.link_rows WHERE ledger_id = %s ORDER BY upper, lower;
+
+-- name: clear_links
+DELETE FROM remit.link_rows WHERE ledger_id = %s;
 
 -- name: all_aliases
 SELECT alias, item

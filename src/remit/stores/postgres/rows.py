@@ -24,17 +24,19 @@ from remit.stores.tables import (
     children_of,
     edges_of,
     item_columns,
+    links_of,
     row_of,
+    same_links,
     sorted_rows,
     version_of,
 )
 
 _ORDER: Final = (
-    "delete_edge", "delete_child", "delete_item", "delete_alias", "delete_triage", "delete_lane",
-    "delete_fact",
+    "delete_edge", "delete_child", "delete_link", "delete_item", "delete_alias", "delete_triage",
+    "delete_lane", "delete_fact",
     "update_item", "update_alias", "update_triage", "update_lane", "update_fact",
-    "insert_item", "insert_edge", "insert_child", "insert_alias", "insert_triage", "insert_lane",
-    "insert_fact",
+    "insert_item", "insert_edge", "insert_child", "insert_link", "insert_alias", "insert_triage",
+    "insert_lane", "insert_fact",
 )  # fmt: skip
 """What goes comes first, so that a unique value may move from one row to another."""
 
@@ -86,6 +88,8 @@ class Batch:
             )
             was = None if change.old is None else encode_fact(change.old)
             self._one(change, "fact", change.key, columns, was)
+            if kind == "node":
+                self._links(change)
 
     def statements(
         self, ledger_id: str, run: Run
@@ -131,12 +135,22 @@ class Batch:
         else:
             self._put(f"update_{table}", change.key, (*where, *columns, was))
 
+    def _links(self, change: Change) -> None:
+        if same_links(change.old, change.new):
+            return
+        was, now = links_of(change.old), links_of(change.new)
+        for link in sorted(was - now):
+            self._put("delete_link", change.key, link)
+        for link in sorted(now - was):
+            self._put("insert_link", change.key, link)
+
     def _item(self, change: Change) -> None:
         old, new, key = change.old, change.new, change.key
         assert old is None or isinstance(old, Item)
         assert new is None or isinstance(new, Item)
         columns = () if new is None else item_columns(new)
         self._one(change, "item", (key[1],), columns, None if old is None else old.version)
+        self._links(change)
         same = old is not None and new is not None and old.dependencies is new.dependencies
         if same and old is not None and new is not None and old.terminal == new.terminal:
             return

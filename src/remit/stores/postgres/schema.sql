@@ -248,6 +248,15 @@ CREATE TABLE remit.child_rows (
   PRIMARY KEY (ledger_id, parent, child)
 );
 
+-- Links of traceability by their upper end: the items of a goal, the nodes and items of a requirement,
+-- the items of a node, and those of a shipped commit (`commit/SHA`).
+CREATE TABLE remit.link_rows (
+  ledger_id text COLLATE "C" NOT NULL,
+  upper text COLLATE "C" NOT NULL CHECK (upper <> ''),
+  lower text COLLATE "C" NOT NULL CHECK (lower <> ''),
+  PRIMARY KEY (ledger_id, upper, lower)
+);
+
 CREATE TABLE remit.alias_rows (
   ledger_id text COLLATE "C" NOT NULL,
   alias text COLLATE "C" NOT NULL CHECK (alias <> ''),
@@ -404,5 +413,5 @@ GRANT INSERT ON remit.events, remit.blobs, remit.store_state TO remit_writer;
 GRANT UPDATE (salt, data) ON remit.blobs TO remit_writer;
 GRANT UPDATE (epoch, adoption_required, place, boot_id, boot_us, ledger_us, offset_us)
   ON remit.store_state TO remit_writer;
-GRANT INSERT, UPDATE, DELETE ON remit.item_rows, remit.edge_rows, remit.child_rows, remit.alias_rows,
-  remit.triage_rows, remit.lane_rows, remit.fact_rows TO remit_writer;
+GRANT INSERT, UPDATE, DELETE ON remit.item_rows, remit.edge_rows, remit.child_rows, remit.link_rows,
+  remit.alias_rows, remit.triage_rows, remit.lane_rows, remit.fact_rows TO remit_writer;

@@ -40,6 +40,7 @@ _SQL: Final = {
     name: statement(name)
     for name in (
         "wall", "small", "load", "ready", "dependents", "awaited", "waiting", "unmet_of", "children",
+        "linked", "find_links",
         "lanes", "due", "next_expiry", "held", "waking", "next_wake", "followers", "leased_before", "gated_forward", "find_items", "find_aliases",
         "find_triage", "find_facts", "name_facts", "triage", "triage_open", "stream", "events",
         "at_seq", "commands", "blobs", "stored_blobs",
@@ -118,6 +119,15 @@ class PostgresRead:
     def children(self, parent: str, limit: int) -> list[str]:
         """Items, finished ones too, with a parent-child edge that is judged by ``parent``."""
         return self._ids("children", parent, limit)
+
+    def linked(self, upper: str, after: str, limit: int) -> list[str]:
+        """What hangs on the upper end of links, by name."""
+        return self._ids("linked", upper, after, limit)
+
+    def find_links(self, text: str, limit: int) -> list[tuple[str, str]]:
+        """Links whose upper end starts with this text."""
+        rows = self._run(_SQL["find_links"], (self._ledger_id, text, text + _BEYOND, limit))
+        return [(upper, lower) for upper, lower in rows]
 
     def lanes(self, limit: int) -> list[str]:
         """Ids of lanes that have something ready, the next in turn first."""

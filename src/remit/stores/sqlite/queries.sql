@@ -139,6 +139,15 @@ SELECT dependent, target, kind, state FROM edge_rows
 -- name: children
 SELECT child FROM child_rows WHERE ledger_id = ? AND parent = ? ORDER BY child LIMIT ?;
 
+-- name: linked
+-- What hangs on one upper end, by name.
+SELECT lower FROM link_rows WHERE ledger_id = ? AND upper = ? AND lower > ? ORDER BY lower LIMIT ?;
+
+-- name: find_links
+-- Upper ends that begin alike, such as commits by a beginning of their name.
+SELECT upper, lower FROM link_rows WHERE ledger_id = ? AND upper >= ? AND upper < ?
+ ORDER BY upper, lower LIMIT ?;
+
 -- name: lanes
 SELECT id FROM lane_rows WHERE ledger_id = ? AND ready > 0 ORDER BY passed, id LIMIT ?;
 
@@ -311,6 +320,12 @@ INSERT INTO child_rows (ledger_id, parent, child) VALUES (?, ?, ?);
 -- name: delete_child
 DELETE FROM child_rows WHERE ledger_id = ? AND parent = ? AND child = ?;
 
+-- name: insert_link
+INSERT INTO link_rows (ledger_id, upper, lower) VALUES (?, ?, ?);
+
+-- name: delete_link
+DELETE FROM link_rows WHERE ledger_id = ? AND upper = ? AND lower = ?;
+
 -- name: insert_lane
 INSERT INTO lane_rows (ledger_id, id, passed, ready, body) VALUES (?, ?, ?, ?, ?);
 
@@ -369,6 +384,9 @@ SELECT via, kind, state, dependent, target FROM edge_rows
 -- name: all_children
 SELECT parent, child FROM child_rows WHERE ledger_id = ? ORDER BY parent, child;
 
+-- name: all_links
+SELECT upper, lower FROM link_rows WHERE ledger_id = ? ORDER BY upper, lower;
+
 -- name: all_lanes
 SELECT id, passed, ready, body FROM lane_rows WHERE ledger_id = ? ORDER BY id;
 
@@ -389,6 +407,9 @@ DELETE FROM edge_rows;
 
 -- name: clear_children
 DELETE FROM child_rows;
+
+-- name: clear_links
+DELETE FROM link_rows;
 
 -- name: clear_lanes
 DELETE FROM lane_rows;

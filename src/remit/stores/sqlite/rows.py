@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import apsw
 
-from remit.core.facts import Item, Key
+from remit.core.facts import Fact, Item, Key
 from remit.ports import Change
 from remit.stores import misuse
 from remit.stores.fact_codec import encode_fact
@@ -27,17 +27,19 @@ from remit.stores.tables import (
     item_columns,
     keeps_place,
     lease_columns,
+    links_of,
     placed,
+    same_links,
     version_of,
 )
 
 _ORDER: Final = (
-    "delete_edge", "delete_child", "delete_item", "delete_alias", "delete_triage", "delete_lane",
-    "delete_fact",
+    "delete_edge", "delete_child", "delete_link", "delete_item", "delete_alias", "delete_triage",
+    "delete_lane", "delete_fact",
     "update_item", "lease_item", "touch_item", "update_alias", "update_triage", "update_lane",
     "touch_lane", "update_fact",
-    "insert_item", "insert_edge", "insert_child", "insert_alias", "insert_triage", "insert_lane",
-    "insert_fact",
+    "insert_item", "insert_edge", "insert_child", "insert_link", "insert_alias", "insert_triage",
+    "insert_lane", "insert_fact",
 )  # fmt: skip
 _SQL: Final = {name: q(name) for name in _ORDER}
 
@@ -116,14 +118,25 @@ class Batch:
             self._put("insert_item", key, (ledger, key[1], *item_columns(new)))
         else:
             self._changed_item(old, new, key)
-            if old.dependencies is new.dependencies and old.terminal == new.terminal:
-                return
+        self._links(old, new, key)
+        same = old is not None and new is not None and old.dependencies is new.dependencies
+        if same and old is not None and new is not None and old.terminal == new.terminal:
+            return
         for table, of in (("edge", edges_of), ("child", children_of)):
             was, now = of(old), of(new)
             for edge in sorted(was - now):
                 self._put(f"delete_{table}", key, (ledger, *edge))
             for edge in sorted(now - was):
                 self._put(f"insert_{table}", key, (ledger, *edge))
+
+    def _links(self, old: Fact | None, new: Fact | None, key: Key) -> None:
+        if same_links(old, new):
+            return
+        was, now = links_of(old), links_of(new)
+        for link in sorted(was - now):
+            self._put("delete_link", key, (self._ledger_id, *link))
+        for link in sorted(now - was):
+            self._put("insert_link", key, (self._ledger_id, *link))
 
     def _changed_item(self, old: Item, new: Item, key: Key) -> None:
         """Name no more columns than may have changed, since each index of a named one is written."""
@@ -164,6 +177,8 @@ class Batch:
     def _fact(self, change: Change) -> None:
         old, new, ledger = change.old, change.new, self._ledger_id
         (kind, name), key = change.key, change.key
+        if kind == "node":
+            self._links(old, new, key)
         if new is None:
             if old is not None:
                 where = (ledger, kind, name, version_of(old), encode_fact(old))

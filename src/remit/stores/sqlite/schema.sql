@@ -194,6 +194,15 @@ CREATE TABLE child_rows (
   PRIMARY KEY (ledger_id, parent, child)
 ) STRICT, WITHOUT ROWID;
 
+-- Links of traceability by their upper end: the items of a goal, the nodes and items of a requirement,
+-- the items of a node, and those of a shipped commit (`commit/SHA`). Derived from the fact of the lower end.
+CREATE TABLE link_rows (
+  ledger_id TEXT NOT NULL,
+  upper TEXT NOT NULL CHECK (upper <> ''),
+  lower TEXT NOT NULL CHECK (lower <> ''),
+  PRIMARY KEY (ledger_id, upper, lower)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE alias_rows (
   ledger_id TEXT NOT NULL,
   alias TEXT NOT NULL CHECK (alias <> ''),

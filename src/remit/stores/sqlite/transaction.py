@@ -47,7 +47,7 @@ _SQL: Final = {
     name: q(name)
     for name in (
         "state", "small", "load_fact", "load_facts", "ready", "dependents", "awaited", "waiting",
-        "unmet_of", "children", "lanes", "due", "next_expiry", "held", "waking", "next_wake",
+        "unmet_of", "children", "linked", "find_links", "lanes", "due", "next_expiry", "held", "waking", "next_wake",
         "followers", "leased_before", "gated", "find_items", "find_aliases", "find_triage",
         "find_facts", "name_facts", "triage", "triage_open", "stream", "events", "event", "command",
         "blob", "stored_blobs",
@@ -150,6 +150,15 @@ class SqliteRead:
     def children(self, parent: str, limit: int) -> list[str]:
         """Items, finished ones too, with a parent-child edge that is judged by ``parent``."""
         return self._ids("children", parent, limit)
+
+    def linked(self, upper: str, after: str, limit: int) -> list[str]:
+        """What hangs on the upper end of links, by name."""
+        return self._ids("linked", upper, after, limit)
+
+    def find_links(self, text: str, limit: int) -> list[tuple[str, str]]:
+        """Links whose upper end starts with this text."""
+        rows = self._run(_SQL["find_links"], (self._ledger_id, text, text + _BEYOND, limit))
+        return [(upper, lower) for upper, lower in rows]
 
     def lanes(self, limit: int) -> list[str]:
         """Ids of lanes that have something ready, the next in turn first."""

@@ -31,6 +31,7 @@ from remit.surfaces.cli import (
     serving,
     starting,
     submitting,
+    tracing,
     working,
 )
 from remit.surfaces.cli.answers import stop
@@ -49,6 +50,7 @@ COMMANDS: Final = (
     deciding,
     decisions,
     looking,
+    tracing,
     moving,
     actors,
     operating,

@@ -116,12 +116,6 @@ def explain(
     return replace(reads.explain(session, item=item, form=form), show=show)
 
 
-@read(app, "trace", LOOK, "remit trace W-4", "remit trace W-4 --json")
-def trace(session: Session, item: Item) -> Answer:
-    """Follow an item from its goal to its verification; exits 6 where the chain is broken."""
-    return replace(reads.trace(session, item=item), show=showing.trace)
-
-
 @read(triage, "list", LOOK, "remit triage list", "remit triage list --all --limit 0")
 def triage_list(
     session: Session,

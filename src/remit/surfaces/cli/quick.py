@@ -63,7 +63,7 @@ READS: Final[dict[tuple[str, ...], Read]] = {
     ("search",): Read(reads.search, "text", {**_STATUS, **_LIMIT}),
     ("inbox",): Read(reads.inbox, "", _LIMIT),
     ("explain",): Read(reads.explain, "item", {"--format": ("form", "text")}),
-    ("trace",): Read(reads.trace, "item"),
+    ("trace",): Read(reads.trace, "item", _LIMIT),
     ("brief",): Read(reads.brief, "item"),
     ("triage", "list"): Read(reads.triage_list, "", {"--all": ("every", "flag"), **_LIMIT}),
     ("triage", "show"): Read(reads.triage_show, "record"),

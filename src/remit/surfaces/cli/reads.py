@@ -15,6 +15,8 @@ from remit.surfaces.cli.session import Session, required
 
 LIMIT: Final = 50
 """How many entries a list shows unless it is told otherwise; 0 means all."""
+TRACED: Final = 50
+"""Most chains that a trace shows unless it is asked for more."""
 
 
 def list_items(
@@ -112,12 +114,12 @@ def explain(session: Session, *, item: str, form: str = FORMS[0]) -> Answer:
         return Answer(required(worksheet(tx, item)))
 
 
-def trace(session: Session, *, item: str) -> Answer:
+def trace(session: Session, *, item: str, limit: int = TRACED) -> Answer:
     """``trace``: the chain from goal to verification; exit 6 where a link behind others is missing."""
     from remit.service.reading.trace import trace as traced
 
     with session.reading() as tx:
-        found = required(traced(tx, item))
+        found = required(traced(tx, item, _bound(limit)))
     return Answer(found, exit_status=6 if found["broken"] else 0)
 
 

@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from remit.surfaces.cli.visible import plain
-
 if TYPE_CHECKING:
     from remit.surfaces.cli.screen import Screen
 
@@ -203,19 +201,6 @@ def triage_record(screen: Screen, record: Data) -> None:
             screen.line(f"what {found['row']} wrote: 'remit ledger text {found['log']}'")
     if record["open"]:
         screen.line(f"settle it: 'remit triage resolve {record['id']} RESOLUTION --reason WHY'")
-
-
-def trace(screen: Screen, data: Data) -> None:
-    """The chain of an item."""
-    rows = []
-    for link in data["chain"]:
-        mark = "present" if link["present"] else "missing"
-        who = link.get("actor", "")
-        proof = "unproved" if link.get("unproved") else ""
-        rows.append((link["stage"], mark, link["ids"], who, proof, link.get("text", "")))
-    screen.table(("STAGE", "", "IDS", "BY", "", "TEXT"), rows)
-    state = "complete" if data["complete"] else "not complete: " + plain(data["gaps"])
-    screen.line(f"{data['id']} is {data['status']}; the chain is {state}")
 
 
 def tree(screen: Screen, data: Data) -> None:
