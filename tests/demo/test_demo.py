@@ -201,10 +201,10 @@ def test_ledger_verifies_afterwards(demo: Run) -> None:
 def test_a_human_signed_what_the_plan_rests_on(demo: Run) -> None:
     found = found_again(demo)
     decision = demo.data["decision"]
-    assert (decision["state"], decision["chosen"]) == ("accepted", "exclude")
+    assert (decision["state"], decision["chosen"]) == ("accepted", "remove")
     assert (decision["proposed_by"], decision["decided_by"]) == (PLANNER, plan.OWNER)
     assert decision["assurance"] == "signature"
-    assert [each["label"] for each in decision["rejected_options"]] == ["cover"]
+    assert [each["label"] for each in decision["rejected_options"]] == ["clarify"]
     [(signed, act)] = found.of(ActSigned)
     assert (signed.actor, act.act, act.reach) == (plan.OWNER, "DecisionAccepted", "PASS")
     [(_, consumed)] = found.of(DecisionConsumed)
@@ -230,7 +230,7 @@ def test_the_end_shows_every_link(demo: Run) -> None:
     wanted = {"goal", "requirement", "dependencies", "rows", "item", "lease", "review", "ship"}
     assert set(told) >= wanted | {"verify", "node", "decision"}
     assert "missing" not in "".join(lines)
-    assert "G-2@2" in told["goal"]
+    assert "G-2@" in told["goal"]
     assert told["node"].split()[1].startswith("N-")
     assert "by owner  signature" in told["decision"]
     assert "for P-1@2" in told["decision"]
@@ -316,13 +316,13 @@ def test_self_check_fails_on_another_story(demo: Run) -> None:
 def test_self_check_fails_where_no_human_decided(demo: Run) -> None:
     found = found_again(demo)
     found.governed.refused["accept"] = "ACCEPTED"
-    found.governed.shut = 0
+    found.governed.shut = []
     other = dict(found.decision) | {"decided_by": PLANNER, "consumed": []}
     failed = {
         outcome.name for outcome in judge(replace(found, decision=other)) if not outcome.passed
     }
     assert failed == {
-        "no item of a plan with an open clause may start",
+        "what rests on it may not start",
         "no agent decides, and no key that signs by itself counts",
         "the decision is a human's, and says what proves it",
         "it names exactly the revision that consumed it",

@@ -1,9 +1,9 @@
 """The plan of the demo: why its work exists, what has to come first, and what will prove each item.
 
-It takes over six items of the backlog by their work ids and adds two. As it is written at first, it
-leaves a material clause of its goal open: nobody has planned anything about currencies, which would
-need rates from outside. Whether that may be left out is not for an agent to say, so the second writing
-names the decision by which a human excludes it. Both are files that ``remit plan check`` reads.
+It takes over six items of the backlog by their work ids and adds three. As it is written at first, it
+holds a requirement that nobody understands: money cannot be converted offline, since rates change.
+Whether that may be dropped is not for an agent to say, so the second writing, which has it no longer,
+names the decision by which a human removes it. Both are files that ``remit plan check`` reads.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from remit.core.planning.bundle import (
+    Ambiguity,
     Bundle,
     Clause,
     EdgeType,
-    Exclusion,
     PlanEdge,
     PlanGoal,
     PlanItem,
@@ -29,8 +29,13 @@ from remit.demo.plan import PYTHON, SCOPE, UNDONE
 NAME: Final = "units"
 """What the plan is called."""
 
-EXCLUDED: Final = "currencies"
-"""The clause that a human takes out of the goal's reach."""
+REMOVED: Final = "money"
+"""The requirement that a human takes out again."""
+
+
+_UNCLEAR: Final = (
+    Ambiguity("rates", "Where do the rates come from, if nothing is looked up?"),
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +64,14 @@ class _Part:
         """What must come true."""
         known = f"tests.test_{self.name} passes, and did not before."
         source = f"backlog, {self.label}" if self.number < 9 else "the owner, on reading the plan"
+        unclear = _UNCLEAR if self.name == REMOVED else ()
         return PlanRequirement(
-            self.name, self.statement, (self.clause,), (known,), sources=(source,)
+            self.name,
+            self.statement,
+            (self.clause,),
+            (known,),
+            sources=(source,),
+            ambiguities=unclear,
         )
 
     def node(self) -> PlanNode:
@@ -140,21 +151,23 @@ _PARTS: Final = (
     _Part(10, "catalogue", "readable", "One line for each family names its units.",
           "units/catalogue.py", "List every unit", "One line for each family, speeds included.",
           after=(("speed", "A list without the last family would be written twice."),)),
+    _family(11, REMOVED, "everyday", "1 EUR is as many USD as today's rate says.",
+            "Convert amounts of money", "By the rate of the day."),
 )  # fmt: skip
 
 PLANNED: Final = tuple(part.label for part in _PARTS)
-"""Work ids of the planned items."""
+"""Work ids of the items that are planned at first."""
 
 _CLAUSES: Final = (
-    Clause("everyday", "Masses, durations, speeds and areas are converted."),
+    Clause("everyday", "Quantities of everyday life are converted."),
     Clause("kitchen", "Temperatures and oven marks are converted."),
     Clause("readable", "Results can be read, and one can see which units there are."),
-    Clause(EXCLUDED, "Amounts of money are converted."),
 )
 
 
 def bundle(decision: str = "") -> Bundle:
-    """The plan; with a ``decision`` the clause that nobody covers is excluded by it."""
+    """The plan; with a ``decision``, without the requirement that is removed by it."""
+    parts = [part for part in _PARTS if not decision or part.name != REMOVED]
     goal = PlanGoal(
         NAME,
         "People convert what they meet in everyday life with one command, offline.",
@@ -162,13 +175,13 @@ def bundle(decision: str = "") -> Bundle:
         ("Looking anything up on the network.",),
         ("the backlog, rows units-3 to units-8",),
         "The owner of the program; it reaches no further than its repository.",
-        exclusions=(Exclusion(EXCLUDED, decision),) if decision else (),
+        decisions=(decision,) if decision else (),
     )
     return Bundle(
         NAME,
         goal,
-        tuple(part.requirement() for part in _PARTS),
-        tuple(part.node() for part in _PARTS),
-        tuple(part.row() for part in _PARTS),
-        tuple(part.item() for part in _PARTS),
+        tuple(part.requirement() for part in parts),
+        tuple(part.node() for part in parts),
+        tuple(part.row() for part in parts),
+        tuple(part.item() for part in parts),
     )

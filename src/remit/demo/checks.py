@@ -34,7 +34,7 @@ from remit.service.integrity import Report
 
 E = TypeVar("E", bound=Event)
 
-_OPEN: Final = [Problem.CLAUSE_UNCOVERED.value]
+_OPEN: Final = [Problem.AMBIGUITY_OPEN.value]
 _REFUSED: Final = {
     "apply": Code.PLAN_INADMISSIBLE.value,
     "accept": Code.ACTOR_KIND_REFUSED.value,
@@ -128,17 +128,19 @@ def _imports(found: Found) -> list[Outcome]:
 
 
 def _plan(found: Found) -> list[Outcome]:
-    """The plan was open, then decided on by a human alone, and its items have what the plan says."""
+    """The plan was unclear, then decided on by a human alone; its items have what the plan says."""
     governed, known = found.governed, found.decision
     planned = sorted(found.items[alias]["id"] for alias in PLANNED)
+    dropped = found.items[plan.DROPPED]["outcome"]
     registered = sorted(e.work_item_id for _, e in found.of(RowPlanned))
     applied = [e for _, e in found.of(PlanClosed)]
     first = min(r.seq for r, _ in found.of(LeaseGranted))
     untried = governed.unsigned and governed.refused["key"] == NO_KEY
     refused = _REFUSED | ({"key": NO_KEY} if untried else {})
     return [
-        _is("the check names the clause that nobody covers", governed.problems, _OPEN),
-        _is("no item of a plan with an open clause may start", governed.shut, len(PLANNED)),
+        _is("the check names what is not clear", governed.problems, _OPEN),
+        _is("what rests on it may not start", governed.shut, [plan.DROPPED]),
+        _is("without its requirement it is cancelled", dropped, "cancelled"),
         _is("no agent decides, and no key that signs by itself counts", governed.refused, refused),
         _is("two revisions of the plan came into force", governed.revisions, ["P-1@1", "P-1@2"]),
         _is("the second one lists the decision", [e.decisions for e in applied], [(), (COMING,)]),
@@ -263,7 +265,7 @@ def _proof(found: Found) -> list[Outcome]:
             ", ".join(found.trace["unproved"]),
             "review and verify among them",
         ),
-        _is("it leads from the goal's revision over a node", _upper(found), ("2", "N")),
+        _is("it leads from the goal's revision over a node", _upper(found), ("G", "N")),
         Outcome(
             "ledger verify finds nothing",
             not report.problems and report.rows_compared and report.events == len(found.events),
@@ -274,9 +276,9 @@ def _proof(found: Found) -> list[Outcome]:
 
 
 def _upper(found: Found) -> tuple[str, str]:
-    """The revision of the traced item's goal, and what its place in the graph is."""
-    [goal] = [link["ids"] for link in found.trace["chain"] if link["stage"] == "goal"]
-    return ", ".join(goal).partition("@")[2], found.node.partition("-")[0]
+    """What the chain of the traced item begins with, and what its place in the graph is."""
+    goal = ", ".join(found.trace["chain"][0]["ids"])
+    return goal.partition("-")[0], found.node.partition("-")[0]
 
 
 _CHECKS: Final[tuple[Callable[[Found], list[Outcome]], ...]] = (

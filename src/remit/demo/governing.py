@@ -1,10 +1,10 @@
 """From a goal to work that may start: the plan is checked and applied, and a human decides once.
 
 The plan comes from a file, as ``remit plan check`` and ``remit plan apply`` take it. Its first revision
-leaves a material clause open, so none of its items may start. An agent writes the plan anew without
-that clause and may not bring it in; it proposes the decision and may not accept that. The owner signs,
-the same file is applied once more, and its closing event consumes the decision. What was refused on
-the way is kept, so that it can be told and checked.
+holds a requirement that is not clear, whose item may not start. An agent writes the plan anew without
+it and may not bring it in; it proposes the decision and may not accept that. The owner signs, the same
+file is applied once more, its closing event consumes the decision, and the item is closed. What was
+refused on the way is kept, so that it can be told and checked.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from remit.core.planning.check import Gate
 from remit.core.refusals import Refused
 from remit.demo import plan
 from remit.demo.agent import accepted
-from remit.demo.bundle import EXCLUDED, NAME, bundle
+from remit.demo.bundle import NAME, REMOVED, bundle
 from remit.demo.person import Person
 from remit.demo.room import DemoTrouble, Room
 from remit.service.operations import Operations
@@ -42,13 +42,13 @@ COMING: Final = "D-1"
 class Governed:
     """What came of the plan: what was open, what was refused, which revisions are in force.
 
-    ``problems`` are the codes of what the first check found, ``shut`` how many items stood behind the
-    goal's gate then. ``refused`` holds a code for what an agent, and a key that signs by itself, may
+    ``problems`` are the codes of what the first check found, ``shut`` the work ids that stood behind the
+    plan's gate of requirements then. ``refused`` holds a code for what an agent, and a key that signs by itself, may
     not do. ``unsigned`` says why the decision is not signed, empty where it is.
     """
 
     problems: list[str] = field(default_factory=list)
-    shut: int = 0
+    shut: list[str] = field(default_factory=list)
     revisions: list[str] = field(default_factory=list)
     refused: dict[str, str] = field(default_factory=dict)
     decision: str = ""
@@ -65,32 +65,32 @@ class Governing:
     found: Governed = field(default_factory=Governed)
 
     def first(self) -> None:
-        """Apply the plan as it is written at first: on the ledger, and with a shut gate."""
+        """Apply the plan as it is written at first: on the ledger, and with one gate shut."""
         planner = self.ledger.acting(PLANNER)
         wanted = self._written(bundle())
         self.found.problems = self._checked(wanted)
         applied = self._apply(planner, wanted)
-        gate = planned_gate(Gate.GOAL, applied.plan)
+        gate = planned_gate(Gate.REQUIREMENTS, applied.plan)
         with self.ledger.reading() as tx:
             waiting = blocked(tx, 0)["items"]
-        self.found.shut = sum(item["gate"] == gate for item in waiting)
+        self.found.shut = [item["work_id"] for item in waiting if item["gate"] == gate]
         self.tell(
-            f"'plan check' says {', '.join(self.found.problems)}: {self.found.shut} items stay behind"
-            f" the gate {gate}"
+            f"'plan check' says {', '.join(self.found.problems)}: {', '.join(self.found.shut)} stays"
+            f" behind the gate {gate}"
         )
 
     def decide(self) -> None:
-        """Have a human exclude the open clause, and apply the plan that says so."""
+        """Have a human remove the unclear requirement, and apply the plan without it."""
         planner = self.ledger.acting(PLANNER)
         wanted = self._written(bundle(COMING))
-        self._refused("apply", "applies what nobody has decided", apply_plan(planner, wanted))
+        self._refused("apply", "apply what nobody has decided", apply_plan(planner, wanted))
         proposed = accepted(planner.run(_proposal(wanted)), "propose the decision")
         name = proposed.events[0].stream
         if name != COMING:
             raise DemoTrouble(f"the first decision is {name}, expected {COMING}")
         self.found.decision = name
         answer = planner.run(AcceptDecision(name))
-        self._refused("accept", f"accepts {name} for a human", answer)
+        self._refused("accept", f"accept {name} for a human", answer)
         self._sign(name)
         self._apply(planner, wanted)
 
@@ -113,7 +113,7 @@ class Governing:
         """Note what an agent may not do, by the code of its refusal."""
         code = answer.code.value if isinstance(answer, Refused) else "ACCEPTED"
         self.found.refused[what] = code
-        self.tell(f"{PLANNER} {doing}: {code}")
+        self.tell(f"{PLANNER} may not {doing}: {code}")
 
     def _written(self, value: Bundle) -> Bundle:
         """Write a plan into the room and read it back, as everybody else would get it."""
@@ -145,17 +145,19 @@ def _proposal(value: Bundle) -> ProposeDecision:
         str(DecisionKind.REQUIREMENT),
         "Leave money out of the converter",
         (
-            Option("exclude", "Convert no currencies; the rest goes on"),
-            Option("cover", "Plan currencies first", False, "rates have to come from the network"),
+            Option("remove", "Convert no money; the rest goes on"),
+            Option(
+                "clarify", "Say first where rates come from", False, "only the network has them"
+            ),
         ),
-        (f"clause/{EXCLUDED}",),
+        (f"requirement/{REMOVED}",),
         proposal_digest(value),
         "May the goal be reached without converting amounts of money?",
-        "exclude",
+        "remove",
         "The goal wants everything offline, and rates change daily.",
         NAME,
     )
 
 
 def _choice(name: str) -> AcceptDecision:
-    return AcceptDecision(name, chosen="exclude", rationale="Nobody asked for money so far.")
+    return AcceptDecision(name, chosen="remove", rationale="Nobody asked for money so far.")

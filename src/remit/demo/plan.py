@@ -38,6 +38,9 @@ WAITING: Final = "units-6"
 RULED: Final = "units-2"
 """The work whose rows the default rule gives."""
 
+DROPPED: Final = "units-11"
+"""The work whose requirement a human takes out again."""
+
 TRACED: Final = "units-7"
 """The work whose chain is shown in the end."""
 
@@ -52,6 +55,7 @@ EXPECTED: Final = {
     "units-8": "verified",
     "units-9": "verified",
     "units-10": "verified",
+    "units-11": "closed",
 }
 """How each item must stand in the end, by work id."""
 
