@@ -15,13 +15,15 @@ import signal
 import subprocess
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import remit
+from remit.core.authority_events import ActSigned
+from remit.core.decision_events import DecisionConsumed
 from remit.core.evolve import evolve
 from remit.core.item_events import (
     CompletionReported,
@@ -32,14 +34,21 @@ from remit.core.item_events import (
     ShipObserved,
     VerificationRecorded,
 )
+from remit.core.plan_events import PlanClosed
 from remit.demo import plan
+from remit.demo.bundle import bundle
 from remit.demo.checks import Found, exit_status, judge
+from remit.demo.governing import PLANNER, Governed, Governing
 from remit.demo.main import gather
 from remit.demo.play import Witness
 from remit.demo.room import Room, wearing
-from remit.demo.stage import Imported
+from remit.demo.stage import Imported, bring_backlog, confirm, make_ledger
+from remit.demo.telling import chain, decided
 from remit.service.integrity import verify
-from remit.wiring import open_ledger
+from remit.service.reading.decisions import decision
+from remit.wiring import Ledger, open_ledger
+from remit.wiring.plans import digest, read_plan
+from remit.wiring.signing import signatures
 
 SOURCES = str(Path(remit.__file__).resolve().parents[1])
 
@@ -105,7 +114,8 @@ def found_again(run: Run) -> Found:
     ledger = open_ledger(data["ledger"])
     try:
         with wearing(run.room.environment()):
-            return gather(run.room, ledger, Imported(**data["import"]), witness)
+            governed = Governed(**data["governed"])
+            return gather(run.room, ledger, Imported(**data["import"]), governed, witness)
     finally:
         ledger.close()
 
@@ -180,12 +190,94 @@ def test_commits_are_on_main_and_by_their_workers(demo: Run) -> None:
 
 def test_ledger_verifies_afterwards(demo: Run) -> None:
     ledger = open_ledger(demo.data["ledger"])
-    report = verify(ledger.store, fold=evolve)
+    report = verify(ledger.store, fold=evolve, signatures=signatures())
     ledger.close()
     assert report.problems == ()
     assert report.rows_compared
     assert (report.events, report.root) == (demo.data["events"], demo.data["root"])
     assert report.unproved["ReviewApproved"] == 8
+
+
+def test_a_human_signed_what_the_plan_rests_on(demo: Run) -> None:
+    found = found_again(demo)
+    decision = demo.data["decision"]
+    assert (decision["state"], decision["chosen"]) == ("accepted", "remove")
+    assert (decision["proposed_by"], decision["decided_by"]) == (PLANNER, plan.OWNER)
+    assert decision["assurance"] == "signature"
+    assert [each["label"] for each in decision["rejected_options"]] == ["clarify"]
+    [(signed, act)] = found.of(ActSigned)
+    assert (signed.actor, act.act, act.reach) == (plan.OWNER, "DecisionAccepted", "PASS")
+    [(_, consumed)] = found.of(DecisionConsumed)
+    _, closed = found.of(PlanClosed)
+    assert consumed.revision == closed[1].plan_revision_id == "P-1@2"
+    assert consumed.digest == closed[1].digest
+    assert {r.actor for r, _ in found.of(PlanClosed)} == {PLANNER}
+
+
+def test_the_plan_in_the_room_is_the_one_in_force(demo: Run) -> None:
+    reading = read_plan(demo.room.plan.read_bytes())
+    assert reading.problems == []
+    assert reading.bundle == bundle("D-1")
+    found = found_again(demo)
+    assert found.of(PlanClosed)[-1][1].digest == digest(bundle("D-1"))
+
+
+def test_the_end_shows_every_link(demo: Run) -> None:
+    """From goal to verification result, and beside that the node and the decision."""
+    found = found_again(demo)
+    lines = chain(dict(found.trace)) + decided(found.node, dict(found.decision))
+    told = {line.split()[0]: line for line in lines}
+    wanted = {"goal", "requirement", "dependencies", "rows", "item", "lease", "review", "ship"}
+    assert set(told) >= wanted | {"verify", "node", "decision"}
+    assert "missing" not in "".join(lines)
+    assert "G-2@" in told["goal"]
+    assert told["node"].split()[1].startswith("N-")
+    assert "by owner  signature" in told["decision"]
+    assert "for P-1@2" in told["decision"]
+    assert told["review"].endswith("unproved")
+
+
+def governing(room: Room) -> tuple[Ledger, Governing, list[str]]:
+    """A ledger with the backlog and the first revision of the plan, in a room of its own."""
+    room.furnish()
+    ledger = make_ledger(room)
+    bring_backlog(room, ledger)
+    confirm(ledger)
+    said: list[str] = []
+    found = Governing(room, ledger, said.append)
+    found.first()
+    return ledger, found, said
+
+
+def without_keygen(room: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(room))
+
+
+def with_a_mistyped_passphrase(room: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("remit.demo.person._ASKPASS", "#!/bin/sh\necho something-else\n")
+
+
+@pytest.mark.parametrize(
+    ("trouble", "why"),
+    [
+        (without_keygen, "cannot run ssh-keygen"),
+        (with_a_mistyped_passphrase, "the signature does not count here: SIGNATURE_MISSING"),
+    ],
+)
+def test_a_decision_that_nobody_can_sign_is_marked_unproved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, trouble: Any, why: str
+) -> None:
+    ledger, found, said = governing(Room(tmp_path / "room"))
+    trouble(tmp_path, monkeypatch)
+    found.decide()
+    assert why in found.found.unsigned
+    assert f"D-1 is accepted and not signed: {found.found.unsigned}" in said
+    with ledger.reading() as tx:
+        record = decision(tx, "D-1")
+    ledger.close()
+    assert record is not None
+    assert (record["state"], record["unproved"]) == ("accepted", True)
+    assert found.found.revisions == ["P-1@1", "P-1@2"]
 
 
 def agents_in(room: Room) -> list[str]:
@@ -219,6 +311,22 @@ def test_self_check_fails_on_another_story(demo: Run) -> None:
     found.witness.killed_exit = 0
     failed = {outcome.name for outcome in judge(found) if not outcome.passed}
     assert failed == {"an agent was killed by SIGKILL", "its late report was refused"}
+
+
+def test_self_check_fails_where_no_human_decided(demo: Run) -> None:
+    found = found_again(demo)
+    found.governed.refused["accept"] = "ACCEPTED"
+    found.governed.shut = []
+    other = dict(found.decision) | {"decided_by": PLANNER, "consumed": []}
+    failed = {
+        outcome.name for outcome in judge(replace(found, decision=other)) if not outcome.passed
+    }
+    assert failed == {
+        "what rests on it may not start",
+        "no agent decides, and no key that signs by itself counts",
+        "the decision is a human's, and says what proves it",
+        "it names exactly the revision that consumed it",
+    }
 
 
 @pytest.mark.parametrize("keep", ["full", "full/precious", "/proc/nowhere"])

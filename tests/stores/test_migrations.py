@@ -80,6 +80,7 @@ def test_rows_of_the_first_schema_are_brought_up_to_date(tmp_path: Path) -> None
         (then,),
     )
     ledger = encode_fact(Ledger(1, '"unsettled": é', 0, False, Policy(), ()))
+    ledger = ledger.replace(b'"served":false,', b"")  # came without a step: read as its default
     connection.execute(
         "INSERT INTO fact_rows VALUES ('l', 'ledger', 'ledger', 1, ?)",
         (ledger.replace(b'"rechecks":[],', b""),),

@@ -21,28 +21,45 @@ from remit.core.item_events import (
     ShipObserved,
     VerificationRecorded,
 )
+from remit.core.plan_events import PlanClosed, RowPlanned
+from remit.core.planning.check import Problem
 from remit.core.refusals import Code
 from remit.demo import plan
+from remit.demo.bundle import PLANNED
+from remit.demo.governing import COMING, Governed
+from remit.demo.person import NO_KEY
 from remit.demo.play import Witness
 from remit.demo.stage import Imported
 from remit.service.integrity import Report
 
 E = TypeVar("E", bound=Event)
 
+_OPEN: Final = [Problem.AMBIGUITY_OPEN.value]
+_REFUSED: Final = {
+    "apply": Code.PLAN_INADMISSIBLE.value,
+    "accept": Code.ACTOR_KIND_REFUSED.value,
+    "key": Code.KEY_IN_REACH.value,
+}
 _REFUSALS: Final = (Code.STALE_FENCE.value, Code.LEASE_EXPIRED.value)
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """All that the checks look at. ``items`` and ``blocked`` are by work id."""
+    """All that the checks look at. ``items`` and ``blocked`` are by work id.
+
+    ``node`` is the place of the traced item in the graph, ``decision`` the record that its plan rests on.
+    """
 
     items: Mapping[str, Mapping[str, Any]]
     blocked: Mapping[str, Mapping[str, Any]]
     events: Sequence[Recorded]
     on_main: frozenset[str]
     imported: Imported
+    governed: Governed
     witness: Witness
     trace: Mapping[str, Any]
+    decision: Mapping[str, Any]
+    node: str
     report: Report
     output: str
 
@@ -89,7 +106,6 @@ def _imports(found: Found) -> list[Outcome]:
     first, again = found.imported.first, found.imported.again
     known = first["imported"] + first["unchanged"] + first["quarantined_total"]
     rules = [r for r, e in found.of(RowsAttached) if r.actor == "remit-admission"]
-    by_hand = [r for r, e in found.of(RowsAttached) if r.actor == plan.OWNER]
     return [
         _is("every row of the backlog has an outcome", known, first["rows"]),
         _is(
@@ -108,7 +124,43 @@ def _imports(found: Found) -> list[Outcome]:
             [r.stream for r in rules],
             [found.items[plan.RULED]["id"]],
         ),
-        Outcome("others got rows by hand", len(by_hand) == 6, f"{len(by_hand)} items", "6 items"),
+    ]
+
+
+def _plan(found: Found) -> list[Outcome]:
+    """The plan was unclear, then decided on by a human alone; its items have what the plan says."""
+    governed, known = found.governed, found.decision
+    planned = sorted(found.items[alias]["id"] for alias in PLANNED)
+    dropped = found.items[plan.DROPPED]["outcome"]
+    registered = sorted(e.work_item_id for _, e in found.of(RowPlanned))
+    applied = [e for _, e in found.of(PlanClosed)]
+    first = min(r.seq for r, _ in found.of(LeaseGranted))
+    untried = governed.unsigned and governed.refused["key"] == NO_KEY
+    refused = _REFUSED | ({"key": NO_KEY} if untried else {})
+    return [
+        _is("the check names what is not clear", governed.problems, _OPEN),
+        _is("what rests on it may not start", governed.shut, [plan.DROPPED]),
+        _is("without its requirement it is cancelled", dropped, "cancelled"),
+        _is("no agent decides, and no key that signs by itself counts", governed.refused, refused),
+        _is("two revisions of the plan came into force", governed.revisions, ["P-1@1", "P-1@2"]),
+        _is("the second one lists the decision", [e.decisions for e in applied], [(), (COMING,)]),
+        _is(
+            "the decision is a human's, and says what proves it",
+            (known["state"], known["decided_by"], known["assurance"]),
+            ("accepted", plan.OWNER, "asserted" if governed.unsigned else "signature"),
+        ),
+        _is(
+            "it names exactly the revision that consumed it",
+            [each["revision"] for each in known["consumed"]],
+            ["P-1@2"],
+        ),
+        _is("the plan gave each of its items a row before any lease", registered, planned),
+        Outcome(
+            "no item was leased before the plan was decided",
+            all(r.seq < first for r, _ in found.of(PlanClosed)),
+            f"first lease at {first}",
+            "a lease after the last apply",
+        ),
     ]
 
 
@@ -207,7 +259,13 @@ def _proof(found: Found) -> list[Outcome]:
             (found.trace["complete"], found.trace["gaps"]),
             (True, []),
         ),
-        _is("its links are marked unproved", found.trace["unproved"], ["review", "verify"]),
+        Outcome(
+            "its links are marked unproved",
+            {"review", "verify"} <= set(found.trace["unproved"]),
+            ", ".join(found.trace["unproved"]),
+            "review and verify among them",
+        ),
+        _is("it leads from the goal's revision over a node", _upper(found), ("G", "N")),
         Outcome(
             "ledger verify finds nothing",
             not report.problems and report.rows_compared and report.events == len(found.events),
@@ -217,8 +275,15 @@ def _proof(found: Found) -> list[Outcome]:
     ]
 
 
+def _upper(found: Found) -> tuple[str, str]:
+    """What the chain of the traced item begins with, and what its place in the graph is."""
+    goal = ", ".join(found.trace["chain"][0]["ids"])
+    return goal.partition("-")[0], found.node.partition("-")[0]
+
+
 _CHECKS: Final[tuple[Callable[[Found], list[Outcome]], ...]] = (
     _imports,
+    _plan,
     _kill,
     _gap,
     _landed,

@@ -22,15 +22,18 @@ from remit.core.evolve import evolve
 from remit.core.facts import Ledger as LedgerFact
 from remit.core.refusals import Code, Refused, meaning
 from remit.demo import plan, stage
+from remit.demo.bundle import NAME
 from remit.demo.checks import Found, Outcome, exit_status, judge
+from remit.demo.governing import Governed, Governing
 from remit.demo.landing import Landing
 from remit.demo.play import Play, Witness
 from remit.demo.room import DemoTrouble, Room, shown, wearing
 from remit.demo.stage import Imported
-from remit.demo.telling import Teller, chain, table
+from remit.demo.telling import Teller, chain, decided, table
 from remit.ports import ItemQuery, ReadTx, RemitError
 from remit.service.integrity import verify
-from remit.service.reading.items import list_items
+from remit.service.reading.decisions import decision
+from remit.service.reading.items import list_items, load_items
 from remit.service.reading.trace import trace
 from remit.service.reading.waiting import blocked, triage_list
 from remit.wiring import Ledger, url_of
@@ -105,19 +108,33 @@ def play(room: Room, teller: Teller) -> Played:
         with ledger.reading() as tx:
             teller.seq = tx.head().seq
         _say_policy(ledger, teller)
-        stage.open_gates(ledger)
-        with ledger.reading() as tx:
-            teller.titles = {
-                i["id"]: i["title"] for i in list_items(tx, ItemQuery(limit=0))["items"]
-            }
-        teller.follow(ledger)
+        governed = _govern(room, ledger, teller)
         landing = Landing(room, ledger)
         witness = Play(room, ledger, url, teller, landing).run()
         room.git(plan.OWNER, room.repository, "pull", "--quiet", "--ff-only", "origin", "main")
-        found = gather(room, ledger, imported, witness)
+        found = gather(room, ledger, imported, governed, witness)
     finally:
         ledger.close()
     return Played(room, url, found, judge(found), time.monotonic() - started)
+
+
+def _govern(room: Room, ledger: Ledger, teller: Teller) -> Governed:
+    """From the backlog to work that may start: a plan, a rule, and one decision of a human."""
+
+    def tell(text: str) -> None:
+        teller.follow(ledger)
+        teller.at(text)
+
+    governing = Governing(room, ledger, tell)
+    stage.confirm(ledger)
+    governing.first()
+    governing.decide()
+    stage.accept_rule(ledger)
+    with ledger.reading() as tx:
+        listed = list_items(tx, ItemQuery(limit=0))["items"]
+    teller.titles = {item["id"]: item["title"] for item in listed}
+    teller.follow(ledger)
+    return governing.found
 
 
 def _say_policy(ledger: Ledger, teller: Teller) -> None:
@@ -125,19 +142,24 @@ def _say_policy(ledger: Ledger, teller: Teller) -> None:
         fact = tx.load([("ledger", "ledger")])["ledger", "ledger"]
     if isinstance(fact, LedgerFact) and fact.policy.accept_unproved:
         teller.at(
-            "policy accept_unproved is on: nobody signs here, so every link made here is unproved"
+            "policy accept_unproved is on: whatever nobody signs counts all the same, marked unproved"
         )
 
 
-def gather(room: Room, ledger: Ledger, imported: Imported, witness: Witness) -> Found:
+def gather(
+    room: Room, ledger: Ledger, imported: Imported, governed: Governed, witness: Witness
+) -> Found:
     """Read everything that the checks and the closing look at."""
     with ledger.reading() as tx:
         items = {item["work_id"]: item for item in _items(tx)}
         waiting = {item["work_id"]: item for item in blocked(tx, 0)["items"]}
         traced = trace(tx, plan.TRACED)
+        human = decision(tx, governed.decision)
+        [whole] = load_items(tx, [items[plan.TRACED]["id"]])
         events = tx.events(0, MOST_EVENTS)
     if isinstance(traced, Refused):
         raise DemoTrouble(traced.message)
+    place = whole.plan.governed
     tried = room.check((plan.PYTHON, "-m", "units", "90", "km/h", "m/s"), room.repository)
     return Found(
         items,
@@ -145,8 +167,11 @@ def gather(room: Room, ledger: Ledger, imported: Imported, witness: Witness) -> 
         events,
         frozenset(room.git(plan.OWNER, room.origin, "rev-list", "main").split()),
         imported,
+        governed,
         witness,
         traced,
+        human or {},
+        place.node if place else "",
         verify(ledger.store, fold=evolve, signatures=signatures()),
         (tried.stdout or tried.stderr).strip(),
     )
@@ -172,6 +197,8 @@ def data_of(played: Played) -> dict[str, Any]:
         "directory": str(played.room.path),
         "items": list(found.items.values()),
         "import": asdict(found.imported),
+        "governed": asdict(found.governed),
+        "decision": dict(found.decision),
         "blocked": [
             {
                 k: item[k]
@@ -236,13 +263,14 @@ def _close(played: Played, teller: Teller, *, kept: bool) -> None:
             f"\n{waiting['id']} waits: {waiting['blocked_by']}; to open it, {waiting['how_to_open']}"
         )
     tell(f"\nThe chain of {found.trace['id']}, from goal to verification:")
-    for line in chain(dict(found.trace)):
+    for line in (*chain(dict(found.trace)), *decided(found.node, dict(found.decision))):
         tell(line)
     report = found.report
     unproved = sum(report.unproved.values())
     tell(
         f"\nledger verify: {report.events} events, {len(report.problems)} problems, root"
-        f" {report.root[:16]}..., {unproved} unproved acts (nothing here is signed)"
+        f" {report.root[:16]}..., {unproved} unproved acts,"
+        f" {'none is signed' if found.governed.unsigned else 'the decision is signed'}"
     )
     tell(f"\nDid it keep its promises? ({played.seconds:.1f} s)")
     for outcome in played.outcomes:
@@ -273,6 +301,8 @@ def _look_next(played: Played) -> None:
         ("all items", f"{remit} list"),
         ("the work that was not done", f"{remit} triage list"),
         ("its history", f"{remit} show {undone}"),
+        ("the plan in force", f"{remit} plan show {NAME}"),
+        ("what the human signed", f"{remit} decision show {found.governed.decision}"),
         ("why something waits", f"{remit} explain {waiting}"),
         ("a chain of evidence", f"{remit} trace {found.trace['id']}"),
         ("the whole ledger, checked", f"{remit} ledger verify"),

@@ -1,8 +1,8 @@
-"""The backlog of the demo: a Beads file, the rows that its items are proved by, and two more items.
+"""The backlog of the demo: a Beads file, the cast, and how each item must stand in the end.
 
-Most items hang on a row that was written for them; one imported item gets its rows from the default
-rule, once the owner has accepted that. Each row's command is red before the change and green after
-it, and the verifier runs both. What is expected in the end stands here too, beside what leads to it.
+Most items are taken over by a plan (``remit.demo.bundle``), which says what will prove them; one gets
+its rows from the default rule, once the owner has accepted that. Each row's command is red before the
+change and green after it, and the verifier runs both.
 """
 
 from __future__ import annotations
@@ -14,8 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from remit.core.commands import CreateItem, RegisterRule, ReviseItem
-from remit.core.rows import RowKind, RowSpec
+from remit.core.commands import RegisterRule
 
 PYTHON: Final = "python3" if shutil.which("python3") else sys.executable
 """What runs the program's checks."""
@@ -39,6 +38,9 @@ WAITING: Final = "units-6"
 RULED: Final = "units-2"
 """The work whose rows the default rule gives."""
 
+DROPPED: Final = "units-11"
+"""The work whose requirement a human takes out again."""
+
 TRACED: Final = "units-7"
 """The work whose chain is shown in the end."""
 
@@ -53,6 +55,7 @@ EXPECTED: Final = {
     "units-8": "verified",
     "units-9": "verified",
     "units-10": "verified",
+    "units-11": "closed",
 }
 """How each item must stand in the end, by work id."""
 
@@ -110,45 +113,6 @@ def write_beads(path: Path) -> int:
     return len(_BEADS)
 
 
-def _row(test: str) -> RowSpec:
-    """A row that runs one test module; on the base it must be red because that is not there."""
-    return RowSpec(
-        RowKind.COMMAND,
-        argv=(PYTHON, "-m", "unittest", f"tests.{test}"),
-        red_reason=f"No module named 'tests.{test}'",
-        timeout_ms=60_000,
-    )
-
-
-def _reported_row(test: str) -> RowSpec:
-    """The same, with a report that says how many checks ran: a skipped check is no check."""
-    return RowSpec(
-        RowKind.COMMAND,
-        argv=(PYTHON, "tools/junit.py", "report.xml", f"tests.{test}"),
-        junit="report.xml",
-        red_reason=f"No module named 'tests.{test}'",
-        timeout_ms=60_000,
-    )
-
-
-def revisions(ids: dict[str, str]) -> list[ReviseItem]:
-    """Rows, scope and promised files for the imported items that do not take the rule's."""
-    families = {3: "mass", 4: "duration", 5: "temperature", 6: "oven", 7: "speed", 8: "area"}
-    found = []
-    for number, family in families.items():
-        name, test = f"units-{number}", f"test_{family}"
-        found.append(
-            ReviseItem(
-                ids[name],
-                scope=SCOPE,
-                artifacts=(f"units/families/{family}.py",),
-                rows=(_reported_row(test) if name == UNDONE else _row(test),),
-                confirm_import=name == UNCONFIRMED,
-            )
-        )
-    return found
-
-
 def rule() -> RegisterRule:
     """The default rule: the whole suite, and a judgement that only a person can make."""
     argv = (PYTHON, "-m", "unittest", "discover", "-s", "tests", "-t", ".")
@@ -160,26 +124,3 @@ def rule() -> RegisterRule:
         red_reason="FAILED",
         timeout_ms=60_000,
     )
-
-
-def created(ids: dict[str, str]) -> list[CreateItem]:
-    """Items that were not in the backlog, each with its row from the start."""
-    return [
-        CreateItem(
-            "Round results to significant digits",
-            body="1609.344 at three digits is 1610.",
-            alias="units-9",
-            rows=(_row("test_rounding"),),
-            scope=SCOPE,
-            artifacts=("units/rounding.py",),
-        ),
-        CreateItem(
-            "List every unit",
-            body="One line for each family, speeds included.",
-            alias="units-10",
-            rows=(_row("test_catalogue"),),
-            scope=SCOPE,
-            artifacts=("units/catalogue.py",),
-            depends_on=((ids["units-7"], "blocks"),),
-        ),
-    ]

@@ -73,6 +73,15 @@ class Room:
         return self.path / "backlog.jsonl"
 
     @property
+    def plan(self) -> Path:
+        """The plan, as it was applied last."""
+        return self.path / "plan.yaml"
+
+    def key(self, name: str) -> Path:
+        """Where a key of the owner, or something that it signs, lies."""
+        return self.path / "keys" / name
+
+    @property
     def half_done(self) -> Path:
         """What the worker that will be killed leaves behind of its attempt."""
         return self.path / "half-done.json"
@@ -111,6 +120,7 @@ class Room:
             )
         for folder in (self.home, self.ledger.parent, self.path / "clones", self.path / "logs"):
             folder.mkdir()
+        self.key("").mkdir(mode=0o700)
         (self.home / "gitconfig").write_text(_GITCONFIG, encoding="utf-8")
 
     def environment(self) -> dict[str, str]:

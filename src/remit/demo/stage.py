@@ -1,7 +1,7 @@
 """Setting the stage: the origin with its program, the owner's clone, the ledger, and the backlog.
 
 Everything is made through git itself and through the canonical operations, as a person would with
-``remit init``, ``import``, ``edit``, ``rule accept`` and ``create``. What the import and the gates
+``remit init``, ``import``, ``edit`` and ``rule accept``. What the import and the gates
 answered is kept, so that it can be told and checked.
 """
 
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from remit.core import gates
-from remit.core.commands import AcceptRule, Command, EnrolActor
+from remit.core.commands import AcceptRule, Command, EnrolActor, ReviseItem
 from remit.core.facts import ActorKind
 from remit.core.refusals import Refused
 from remit.demo import plan
@@ -82,10 +82,15 @@ def bring_backlog(room: Room, ledger: Ledger) -> Imported:
     return Imported(answers[0], answers[1], sum(1 for i in waiting["items"] if i["gate"]))
 
 
-def open_gates(ledger: Ledger) -> None:
-    """Give every item what will prove it, by hand or by the accepted rule, and add two items."""
+def confirm(ledger: Ledger) -> None:
+    """Say that nobody is at work elsewhere on the row whose source says that somebody may be."""
+    doubtful = ReviseItem(ids(ledger)[plan.UNCONFIRMED], confirm_import=True)
+    done(ledger.acting(plan.OWNER), [doubtful], "confirm an imported item")
+
+
+def accept_rule(ledger: Ledger) -> None:
+    """Let the default rule count, and give its rows to what has none."""
     owner = ledger.acting(plan.OWNER)
-    done(owner, plan.revisions(ids(ledger)), "give imported items their rows")
     done(owner, [plan.rule()], "register the default rule")
     accept = AcceptRule(plan.RULE, reason="the suite is what we trust, and a look at the result")
     done(owner, [accept], "accept the default rule")
@@ -93,7 +98,6 @@ def open_gates(ledger: Ledger) -> None:
         refused = recheck_gate(owner, gate)
         if refused is not None:
             raise DemoTrouble(f"admission refused: {refused.message}")
-    done(owner, plan.created(ids(ledger)), "create items")
 
 
 def ids(ledger: Ledger) -> dict[str, str]:

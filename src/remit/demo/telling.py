@@ -10,7 +10,10 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, Final, TextIO
 
+from remit.core.authority_events import KeyEnrolled
+from remit.core.decision_events import DecisionAccepted, DecisionConsumed, DecisionProposed
 from remit.core.events import Recorded, RuleAccepted
+from remit.core.facts import Assurance
 from remit.core.item_events import (
     CompletionReported,
     ItemHeld,
@@ -22,6 +25,7 @@ from remit.core.item_events import (
     ShipObserved,
     VerificationRecorded,
 )
+from remit.core.plan_events import PlanClosed
 from remit.demo.room import shown
 from remit.wiring import Ledger
 
@@ -117,6 +121,32 @@ def _rule(recorded: Recorded, event: RuleAccepted) -> str:
     return f"{recorded.actor} accepts the {recorded.entity} rule"
 
 
+def _plan(recorded: Recorded, event: PlanClosed) -> str:
+    goals, requirements, nodes, rows, items = event.counts
+    line = (
+        f"{recorded.actor} applies the plan: {event.plan_revision_id} is in force, {goals} goal,"
+        f" {requirements} requirements, {nodes} nodes, {rows} rows, {items} items"
+    )
+    return line + (f", resting on {', '.join(event.decisions)}" if event.decisions else "")
+
+
+def _proposed(recorded: Recorded, event: DecisionProposed) -> str:
+    return f"{recorded.actor} proposes {recorded.entity}: {event.title} ({event.kind})"
+
+
+def _key(recorded: Recorded, event: KeyEnrolled) -> str:
+    return f"{recorded.actor} enrols a key that asks: {event.fingerprint}"
+
+
+def _accepted(recorded: Recorded, event: DecisionAccepted) -> str:
+    proof = "unproved" if recorded.assurance == Assurance.ASSERTED else recorded.assurance
+    return f"{recorded.actor} accepts {recorded.entity}: {event.chosen} ({proof})"
+
+
+def _consumed(recorded: Recorded, event: DecisionConsumed) -> str:
+    return f"{event.revision} consumes {recorded.entity}"
+
+
 _TOLD: Final[dict[type, Callable[[Recorded, Any], str]]] = {
     LeaseGranted: _leased,
     LeaseExpired: _expired,
@@ -128,6 +158,11 @@ _TOLD: Final[dict[type, Callable[[Recorded, Any], str]]] = {
     VerificationRecorded: _verdict,
     ItemHeld: _held,
     RuleAccepted: _rule,
+    PlanClosed: _plan,
+    DecisionProposed: _proposed,
+    DecisionAccepted: _accepted,
+    DecisionConsumed: _consumed,
+    KeyEnrolled: _key,
 }
 
 
@@ -156,3 +191,15 @@ def chain(trace: dict[str, Any]) -> list[str]:
         names = ", ".join(link["ids"]) or ("none" if link["present"] else "missing")
         found.append(f"  {link['stage']:<13} {shown(names, 60)}{text}{who}{mark}")
     return found
+
+
+def decided(node: str, decision: dict[str, Any]) -> list[str]:
+    """Beside a chain: its place in the plan's graph, and the decision that its plan rests on."""
+    proof = "unproved" if decision["unproved"] else decision["assurance"]
+    rests = ", ".join(each["revision"] for each in decision["consumed"])
+    text = shown(f"{decision['chosen']}: {decision['title']}, for {rests}", 60)
+    who = decision["decided_by"]
+    return [
+        f"  {'node':<13} {node}",
+        f"  {'decision':<13} {decision['id']}  {text}  by {who}  {proof}",
+    ]

@@ -42,6 +42,7 @@ def test_a_sound_plan_passes_with_its_digest(bare: Cli) -> None:
     shown = bare.text("plan", "check", "plan.yaml")
     assert "nothing wrong" in shown
     assert data["digest"] in shown
+    assert f"proposal {data['proposal_digest']}" in shown.splitlines()
 
 
 def test_order_and_spelling_do_not_move_a_digest(bare: Cli) -> None:
@@ -176,6 +177,7 @@ def test_a_difference_names_records_fields_and_the_decisions_it_needs(bare: Cli)
     shown = bare.text("plan", "diff", "plan.yaml", name)
     assert "+ row any-order" in shown
     assert "needs dependency-bypass about node/query, node/index" in shown
+    assert f"proposal {data['proposal_digest']}, which is what is decided about" in shown
     assert "the plans say the same" in bare.text("plan", "diff", "plan.yaml", "plan.yaml")
 
 

@@ -56,6 +56,8 @@ def _checked(screen: Screen, data: Any) -> None:
     screen.line(f"{data['plan'] or data['file']}: {found}" + (f" ({sizes})" if sizes else ""))
     if data["digest"] and not data["blocking"]:
         screen.line(f"digest {data['digest']}")
+    if data["proposal_digest"]:
+        screen.line(f"proposal {data['proposal_digest']}")
     if data["in_force"]:
         screen.line(f"it is in force as {data['revision']}")
     elif data["digest"] and data["admissible"] and data["ledger"]:
@@ -97,6 +99,8 @@ def _differs(screen: Screen, data: Any) -> None:
         about = ", ".join(need["scope"][:10])
         named = f" (named: {', '.join(need['refs'])})" if need["refs"] else ""
         screen.line(f"needs {need['kind']} about {about}: {need['why']}{named}")
+    if data["needs"]:
+        screen.line(f"proposal {data['proposal_digest']}, which is what is decided about")
 
 
 @read(plan, "diff", PLAN, "remit plan diff plan.yaml", "remit plan diff before.yaml after.yaml")
