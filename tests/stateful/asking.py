@@ -67,6 +67,7 @@ class Everything(Traffic):
         self.proving = Proving(self.world)
         self.share = 0.7 if profile == "effects" else 0.15
         self.plans = PlanAsking(self.world)
+        self.authority = 0.08
         self.planned = 0.5 if profile == "plans" else 0.05
 
     def _ask(self) -> Ask:
@@ -76,7 +77,7 @@ class Everything(Traffic):
             return self.effect_work.ask(self.rnd)
         if self.rnd.random() < 0.25:
             return self.rnd.choice(ASKED)(self)
-        if self.rnd.random() < 0.08:
+        if self.rnd.random() < self.authority:
             return self.rnd.choice((self.deciding, self.proving)).ask(self.rnd)
         return super()._ask()
 

@@ -62,7 +62,9 @@ class Deciding:
         return rnd.choice(EVERYBODY), command
 
     def _reject(self, rnd: Random) -> Ask:
-        command = c.RejectDecision(self._one(rnd), rnd.choice(("", "no")), rnd.choice(("", "x")))
+        last = self.world.fact("counter", "decision")
+        newest = f"D-{last}" if isinstance(last, int) and rnd.random() < 0.7 else self._one(rnd)
+        command = c.RejectDecision(newest, rnd.choice(("", "no", "no")), rnd.choice(("", "", "x")))
         return rnd.choice(EVERYBODY), command
 
 

@@ -16,7 +16,7 @@ from tests.core.world import HUMAN, OTHER, World
 from remit.core import plan_commands as pc
 from remit.core.commands import Command, Text
 from remit.core.decisions import DecisionKind
-from remit.core.facts import Planned, PlanRevision, Row
+from remit.core.facts import Item, Planned, PlanRevision
 from remit.core.planning.authority import Need
 from remit.core.planning.bundle import (
     KINDS,
@@ -31,6 +31,7 @@ from remit.core.planning.bundle import (
     record_digest,
 )
 from remit.core.planning.difference import bundle_of, name_of
+from remit.core.planning.suspicion import suspects
 from remit.core.planning.waits import in_order, waits
 from remit.core.trace_commands import ClearLink
 
@@ -47,7 +48,7 @@ class PlanAsking:
     def ask(self, rnd: Random) -> tuple[str, Command]:
         """Who asks for which step."""
         who = rnd.choice((HUMAN, HUMAN, OTHER, "bob"))
-        if rnd.random() < 0.06:
+        if rnd.random() < 0.04:
             return who, self._clear(rnd)
         if rnd.random() < 0.12:
             return who, self._wrong(rnd)
@@ -62,10 +63,12 @@ class PlanAsking:
         """A link that may be suspect, or one that nobody has heard of."""
         ends = [f"{letter}-{rnd.randint(1, 6)}" for letter in "GRNVW"]
         upper, lower = rnd.choice([(0, 1), (1, 2), (1, 3), (1, 3), (2, 4), (3, 0)])
+        items = [self.world.fact("item", f"W-{n}") for n in range(1, 40)]
+        planned = [i for i in items if isinstance(i, Item) and i.plan.governed is not None]
         known = [
-            (fact.requirement, f"V-{n}")
-            for n in range(1, 9)
-            if isinstance(fact := self.world.fact("row", f"V-{n}"), Row)
+            (doubt.upper.id, doubt.lower.id)
+            for each in planned
+            for doubt in suspects(self.world.fact, each)
         ]
         pair = rnd.choice(known) if known and rnd.random() < 0.7 else (ends[upper], ends[lower])
         digest = "" if rnd.random() < 0.8 else "d" * 64

@@ -17,7 +17,7 @@ from remit.core import commands as c
 from remit.core.change import changed
 from remit.core.checks import Result
 from remit.core.commands import Command
-from remit.core.facts import Ledger
+from remit.core.facts import Actor, Ledger
 from remit.core.refusals import Refused
 from remit.core.signing import Proof, Shown
 from remit.service.calling import ACTS
@@ -54,6 +54,7 @@ class Proving:
             return changed(call, token=Shown(rnd.choice(TOKENS), rnd.choice("ab") * 64))
         ledger = self.world.fact("ledger", "ledger")
         needed = isinstance(ledger, Ledger) and not ledger.policy.accept_unproved
+        needed = needed or isinstance(call.command, c.RevokeKey)
         if type(call.command) not in ACTS or rnd.random() > (0.9 if needed else 0.1):
             return call
         self.nonces += rnd.random() < 0.95
@@ -83,6 +84,14 @@ class Proving:
 
     def _no_key(self, rnd: Random) -> Ask:
         name = rnd.choice((HUMAN, OTHER, "fay"))
+        held = [
+            (who, key.fingerprint)
+            for who in PEOPLE
+            if isinstance(actor := self.world.fact("actor", who), Actor)
+            for key in actor.keys
+        ]
+        if held and rnd.random() < 0.7:
+            return rnd.choice(PEOPLE), c.RevokeKey(*rnd.choice(held), "lost")
         return rnd.choice(PEOPLE), c.RevokeKey(name, KEYS[rnd.choice((*KEYS,))].fingerprint, "lost")
 
     def _token(self, rnd: Random) -> Ask:
