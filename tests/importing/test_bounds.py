@@ -12,7 +12,7 @@ from tests.importing.backlogs import write_backlog
 from tests.importing.test_readiness import RULE, bring
 
 from remit.exchange.beads_backlog import BeadsBacklog
-from remit.service import importing
+from remit.service import importing, kept
 
 MOST_BYTES = 300
 """Most memory that a row may cost, from end to end."""
@@ -50,8 +50,12 @@ def _growth(tmp_path: Path, few: int, many: int) -> float:
 
 @pytest.fixture
 def little(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Small transactions, so that what a row leaves behind shows after few rows."""
+    """Small transactions, and little handed on between them, so that what a row leaves behind shows soon.
+
+    What is handed on has a bound of its own; an import of few rows would still be filling it.
+    """
     monkeypatch.setattr(importing, "CHUNK", 25)
+    monkeypatch.setattr(kept, "MOST", 400)
 
 
 @pytest.mark.usefixtures("little")
