@@ -161,8 +161,8 @@ class Apply:
         return None
 
     def _apply(self) -> Refused | None:
-        """Every record that differs from the ledger's, in the order of the stages."""
-        steps = [*self._records(), *self._items(), *self._retired()]
+        """Every record that differs from the ledger's, in chunks."""
+        steps = self.steps()
         self.total = len(steps)
         chunk: list[Call] = []
         weight = 0
@@ -176,6 +176,13 @@ class Apply:
             chunk.append(call)
             weight += own
         return self._run(chunk) if chunk else None
+
+    def steps(self) -> list[Command]:
+        """What is to be written of every record that differs, in the order of the stages.
+
+        ``plan`` is the id of the plan, whose apply is open.
+        """
+        return [*self._records(), *self._items(), *self._retired()]
 
     def _run(self, calls: list[Call]) -> Refused | None:
         answers = self.operations.engine.run(calls)
@@ -292,12 +299,13 @@ class Apply:
             self.progress("seal", part + 1, 0)
         return None
 
-    def _close(self) -> Refused | None:
+    def closing(self) -> Command:
+        """The end of the apply: everything that it has to be held to."""
         proposed = self.proposed
         bundle = proposed.bundle
         parts = (bundle.requirements, bundle.nodes, bundle.rows, bundle.items)
         shut = (f for f in blocking(proposed.findings) if f.gate is Gate.GOAL)
-        command = c.ClosePlan(
+        return c.ClosePlan(
             self.plan,
             proposed.digest,
             proposed.proposal,
@@ -307,7 +315,10 @@ class Apply:
             tuple(dict.fromkeys(ref for *_, ref in named(bundle))),
             tuple(dict.fromkeys(str(f.code) for f in shut)),
         )
-        refused = self._one(command)
+
+    def _close(self) -> Refused | None:
+        proposed = self.proposed
+        refused = self._one(self.closing())
         if refused is None or refused.code is not Code.PLAN_NOT_OPEN:
             return refused
         with self.operations.store.read() as tx:
