@@ -136,10 +136,11 @@ def test_completion_is_not_approval_and_a_merged_commit_is_not_a_verification() 
 
 def test_where_policy_wants_proof_an_asserted_approval_is_refused() -> None:
     world = World()
-    world.policy(accept_unproved=False)
+    world.keyed()
     item = world.create()
     world.complete(world.lease(item))
-    world.no("cat", c.ReviewWork(item, True, Text("x")), Code.REVIEW_UNPROVED)
+    world.no("cat", c.ReviewWork(item, True, Text("x")), Code.ACTOR_KIND_REFUSED)
+    world.no(HUMAN, c.ReviewWork(item, True, Text("x")), Code.REVIEW_UNPROVED)
     world.ok("cat", c.ReviewWork(item, False, Text("no proof is asked of a no")))
 
 

@@ -418,7 +418,7 @@ def test_an_irreversible_action_needs_a_human_who_decided(world: Effects) -> Non
     item = world.submit(2, HUMAN, **parts)
     assert world.verdicts(item) == [("ADMIT", "ELIGIBLE")]
     assert world.check(item, "human-decision").observed == f"unproved:{HUMAN}"
-    world.policy(accept_unproved=False)
+    world.keyed()
     assert world.verdicts(world.submit(3, HUMAN, **parts))[0][0] == "HOLD"
 
 

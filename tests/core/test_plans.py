@@ -17,6 +17,7 @@ from tests.core.world import HUMAN, World
 from tests.stateful.plan_asking import made
 
 from remit.core import commands as c
+from remit.core import plan_commands as pc
 from remit.core.decision_events import DecisionConsumed
 from remit.core.decisions import Decision, DecisionKind, Option
 from remit.core.evolve import evolve
@@ -214,12 +215,12 @@ def test_the_brief_says_what_the_plan_says() -> None:
 def test_steps_of_an_apply_are_not_taken_from_a_caller() -> None:
     world = World()
     steps: list[c.Command] = [
-        c.OpenPlan("p", 0, "d", "d"),
-        c.ApplyPlanRecord("P-1", "d", goal(1)),
-        c.ApplyPlanItem("P-1", "d", item(0), "export"),
-        c.RetirePlanRecord("P-1", "d", "goal", "export"),
-        c.SealPlanPart("P-1", "d", ""),
-        c.ClosePlan("P-1", "d", "d", "export", (1,), (), (), ()),
+        pc.OpenPlan("p", 0, "d", "d"),
+        pc.ApplyPlanRecord("P-1", "d", goal(1)),
+        pc.ApplyPlanItem("P-1", "d", item(0), "export"),
+        pc.RetirePlanRecord("P-1", "d", "goal", "export"),
+        pc.SealPlanPart("P-1", "d", ""),
+        pc.ClosePlan("P-1", "d", "d", "export", (1,), (), (), ()),
     ]
     for step in steps:
         answer = world.ops(HUMAN).run(step)
@@ -698,11 +699,11 @@ def test_the_end_is_refused_unless_the_records_are_those_that_were_checked() -> 
     interrupted(world, plan, 6)
     digest = plan_of(world).open.digest  # type: ignore[union-attr]  # an apply is open
     proposal = proposal_digest(plan)
-    close = c.ClosePlan("P-1", digest, proposal, "export", (1, 2, 2, 2, 2), (), (), ())
+    close = pc.ClosePlan("P-1", digest, proposal, "export", (1, 2, 2, 2, 2), (), (), ())
     world.no(HUMAN, close, Code.PLAN_DIFFERS)
-    world.ok(HUMAN, c.SealPlanPart("P-1", digest, ""))
+    world.ok(HUMAN, pc.SealPlanPart("P-1", digest, ""))
     world.no(HUMAN, close, Code.PLAN_DIFFERS)
-    world.no(HUMAN, c.ApplyPlanRecord("P-1", digest, goal(2)), Code.PLAN_NOT_OPEN)
+    world.no(HUMAN, pc.ApplyPlanRecord("P-1", digest, goal(2)), Code.PLAN_NOT_OPEN)
     world.no(HUMAN, replace(close, plan="P-9"), Code.PLAN_NOT_OPEN)
     apply(world, plan)
     events = [r.event for r in world.events() if isinstance(r.event, PlanClosed)]

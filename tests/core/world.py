@@ -7,19 +7,26 @@ for what must be accepted, ``no`` for what must be refused, ``state`` for all th
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import json
 from collections.abc import Iterable
 from typing import Any
 
 from tests.contract.builders import Hands
 
 from remit.core import commands as c
+from remit.core.actor_commands import KeySpec
 from remit.core.change import changed
+from remit.core.checks import Result
 from remit.core.commands import Command, Text
 from remit.core.events import Recorded
 from remit.core.evolve import evolve
 from remit.core.facts import FACT_TYPES, Fact, Item, Key, Lease, Ledger, Policy, Row
 from remit.core.refusals import Code, Refused
 from remit.core.rows import Control, RowKind, RowSpec
+from remit.core.signing import Proof
+from remit.ports.signing import Examined, PublicKey, Reach, SignatureFault
 from remit.service.engine import Answer, Call, Done, Engine
 from remit.service.operations import Caller, Operations
 from remit.stores.memory import MemoryStore
@@ -33,6 +40,48 @@ SECOND = 1_000_000
 """Microseconds."""
 
 
+def key_spec(name: str, **more: Any) -> KeySpec:
+    """A key that was tried and does not sign unprompted."""
+    letters = (name * 43)[:43]
+    plain = KeySpec(f"SHA256:{letters}", "ssh-ed25519", "A" * 68, reach="PASS")
+    return changed(plain, **more)
+
+
+class Played:
+    """Signatures as this world plays them: one holds what was found of it, and is always sound."""
+
+    def key(self, line: str) -> PublicKey | SignatureFault:
+        """No key is read here."""
+        return SignatureFault(f"no key is read here: {line[:20]}")
+
+    def examine(self, statement: bytes, signature: str) -> Examined | SignatureFault:
+        """What was found of the signature, if it was over this statement."""
+        found = json.loads(base64.b64decode(signature))
+        if found.pop("digest") != hashlib.sha256(statement).hexdigest():
+            return SignatureFault("it was made over another statement")
+        key = PublicKey("ssh-ed25519", found["fingerprint"], "", 256, found["hardware"])
+        return Examined(key, found["namespace"], signature, found["presence"], False, 0)
+
+    def reach(self, key: PublicKey) -> Reach:
+        """Nothing signs unprompted."""
+        return Reach(Result.PASS, key.fingerprint)
+
+
+def played(found: dict[str, Any]) -> str:
+    """A signature that ``Played`` takes: what was found of it, as text."""
+    parts = {
+        "digest": hashlib.sha256(found["statement"].encode()).hexdigest(),
+        "fingerprint": found["fingerprint"],
+        "hardware": bool(found.get("hardware")),
+        "namespace": found["namespace"],
+        "presence": bool(found.get("presence")),
+    }
+    return base64.b64encode(json.dumps(parts).encode()).decode()
+
+
+KEYS = {name: key_spec(name) for name in (HUMAN, OTHER, "fay")}
+
+
 def sha(number: int) -> str:
     """A full commit id."""
     return f"{number:040x}"
@@ -41,12 +90,15 @@ def sha(number: int) -> str:
 class World:
     """One ledger, its clock, and the people of these tests."""
 
-    def __init__(self, policy: Policy | None = None, ledger_id: str = "world") -> None:
+    def __init__(
+        self, policy: Policy | None = None, ledger_id: str = "world", *, served: bool = False
+    ) -> None:
         self.clock = Hands()
         self.store = MemoryStore(ledger_id, readings=self.clock)
         self.engine = Engine(self.store)
         self.commits = 0
-        self.ok(HUMAN, c.CreateLedger(ledger_id, HUMAN))
+        self.nonces = 0
+        self.ok(HUMAN, c.CreateLedger(ledger_id, HUMAN, served=served))
         self.ok(HUMAN, c.EnrolActor(OTHER, "human"))
         for agent in AGENTS:
             self.ok(HUMAN, c.EnrolActor(agent, "agent"))
@@ -59,6 +111,8 @@ class World:
 
     def do(self, actor: str, command: Command, command_id: str = "") -> Answer:
         """Run one command, what remit itself would have to have seen as well."""
+        if isinstance(getattr(command, "key", None), KeySpec):  # no adapter reads keys here
+            return self.engine.run([Call(command, actor, command_id)])[0]
         return self.ops(actor).observed([command], [command_id])[0]
 
     def ok(self, actor: str, command: Command, command_id: str = "") -> Done:
@@ -74,6 +128,39 @@ class World:
         assert answer.code is code, answer
         assert answer.message
         return answer
+
+    def prove(self, actor: str, command: Command, **flaws: Any) -> Answer:
+        """Run an act signed by its actor's own key; ``flaws`` change what was found of the signature.
+
+        No cryptography is played here: the core is told that a signature was found good.
+        """
+        self.nonces += 1
+        wish = Proof(f"{self.nonces:032x}", self.now + 60 * SECOND)
+        [asked] = self.engine.run([Call(command, actor, proof=wish)])
+        if not isinstance(asked, Refused) or "statement" not in asked.details:
+            return asked
+        found = {
+            "statement": asked.details["statement"],
+            "namespace": asked.details["namespace"],
+            "fingerprint": KEYS[actor].fingerprint,
+            "reach": Result.PASS,
+            **flaws,
+        }
+        found["signature"] = played(found)
+        return self.engine.run([Call(command, actor, proof=changed(wish, **found))])[0]
+
+    def signed(self, actor: str, command: Command) -> Done:
+        """Run a signed act that must be accepted."""
+        answer = self.prove(actor, command)
+        assert isinstance(answer, Done), f"{command}: {answer}"
+        return answer
+
+    def keyed(self) -> None:
+        """Give the first human a key, and accept nothing unproved from then on."""
+        self.ok(HUMAN, c.EnrolKey(HUMAN, KEYS[HUMAN]))
+        ledger = self.fact("ledger", "ledger")
+        assert isinstance(ledger, Ledger)
+        self.signed(HUMAN, c.SetPolicy(changed(ledger.policy, accept_unproved=False)))
 
     def many(self, *calls: tuple[str, Command], atomic: bool = False) -> list[Answer]:
         """Run commands of several actors in one transaction."""

@@ -15,7 +15,8 @@ from remit.core import commands as c
 from remit.core.decide.ledger import SERVICES
 from remit.core.facts import Policy
 from remit.core.refusals import Code
-from remit.service.operations import SEEN, lease_of
+from remit.service.calling import SEEN
+from remit.service.operations import lease_of
 from remit.service.texts import LARGEST
 from remit.wiring import Ledger
 

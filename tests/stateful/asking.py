@@ -21,6 +21,7 @@ from tests.core.world import BASE, COMMAND, HUMAN, OTHER, VERIFIER, sha
 from tests.stateful.deciding import Deciding
 from tests.stateful.effect_asking import EffectAsking
 from tests.stateful.plan_asking import PlanAsking
+from tests.stateful.proving import Proving
 
 from remit.core import commands as c
 from remit.core.commands import Command, Text
@@ -63,6 +64,7 @@ class Everything(Traffic):
         self.urgent = False
         self.effect_work = EffectAsking(self.world, most)
         self.deciding = Deciding(self.world)
+        self.proving = Proving(self.world)
         self.share = 0.7 if profile == "effects" else 0.15
         self.plans = PlanAsking(self.world)
         self.planned = 0.5 if profile == "plans" else 0.05
@@ -74,12 +76,13 @@ class Everything(Traffic):
             return self.effect_work.ask(self.rnd)
         if self.rnd.random() < 0.25:
             return self.rnd.choice(ASKED)(self)
-        if self.rnd.random() < 0.05:
-            return self.deciding.ask(self.rnd)
+        if self.rnd.random() < 0.08:
+            return self.rnd.choice((self.deciding, self.proving)).ask(self.rnd)
         return super()._ask()
 
     def _run(self, calls: list[Call], atomic: bool) -> list[Answer]:
         urgent = self.rnd.random() < 0.05
+        calls[:] = [self.proving.shown(call, self.rnd) for call in calls]
         answers = self.world.engine.run(calls, atomic=atomic, urgent=urgent)
         for call, answer in zip(calls, answers, strict=True):
             code = getattr(answer, "code", "done")

@@ -13,7 +13,7 @@ from typing import Any
 from tests.core.plans import COMMAND, goal, item, node, requirement, row, sound
 from tests.core.world import HUMAN, OTHER, World
 
-from remit.core import commands as c
+from remit.core import plan_commands as pc
 from remit.core.commands import Command
 from remit.core.decisions import DecisionKind
 from remit.core.facts import Planned, PlanRevision
@@ -66,7 +66,7 @@ class PlanAsking:
 
     def _opening(self, target: Bundle, plan: PlanRevision | None) -> Command:
         base = plan.revision if plan is not None else 0
-        return c.OpenPlan(NAME, base, digest_of(target), proposal_digest(target))
+        return pc.OpenPlan(NAME, base, digest_of(target), proposal_digest(target))
 
     def _entry(self, plan: str, kind: str, label: str) -> Planned | None:
         found = self.world.fact("planned", f"{plan}/{kind}/{label}")
@@ -79,7 +79,7 @@ class PlanAsking:
         if steps and not plan.open.sealing:
             return steps[0] if rnd.random() < 0.9 else rnd.choice(steps)
         if not plan.open.sealed:
-            return c.SealPlanPart(plan.id, plan.open.digest, plan.open.after)
+            return pc.SealPlanPart(plan.id, plan.open.digest, plan.open.after)
         return self._close(plan.id)
 
     def _close(self, plan: str) -> Command:
@@ -87,7 +87,7 @@ class PlanAsking:
         parts = (target.requirements, target.nodes, target.rows, target.items)
         counts = (1, *(len(part) for part in parts))
         digests = (digest_of(target), proposal_digest(target))
-        return c.ClosePlan(plan, *digests, target.goal.label, counts, (), (), ())
+        return pc.ClosePlan(plan, *digests, target.goal.label, counts, (), (), ())
 
     def _steps(self, plan: PlanRevision) -> list[Command]:
         """What an apply would do from here, in order."""
@@ -99,18 +99,18 @@ class PlanAsking:
         for record in stages:
             entry = self._entry(plan.id, KINDS[type(record)], record.label)
             if entry is None or entry.digest != record_digest(record):
-                found.append(c.ApplyPlanRecord(plan.id, digest, record, target.goal.label))
+                found.append(pc.ApplyPlanRecord(plan.id, digest, record, target.goal.label))
         for each in in_order(target):
             if self._stale(plan.id, target, each):
                 rows = tuple(r for r in target.rows if r.label in each.rows)
                 waited = waits(target)[each.label]
                 goal_label = target.goal.label
-                found.append(c.ApplyPlanItem(plan.id, digest, each, goal_label, rows, waited))
+                found.append(pc.ApplyPlanItem(plan.id, digest, each, goal_label, rows, waited))
         names = {name_of(record) for record in target.records()}
         with self.world.store.read() as tx:
             here = [n.split("/", 2)[1:] for n in tx.names("planned", f"{plan.id}/", 1_000)]
         found += [
-            c.RetirePlanRecord(plan.id, digest, kind, label)
+            pc.RetirePlanRecord(plan.id, digest, kind, label)
             for kind, label in here
             if not kind.startswith("~") and (kind, label) not in names
         ]
@@ -130,17 +130,17 @@ class PlanAsking:
             digest = "d" * 64
         need = Need(DecisionKind.GOAL, ("goal/export",), "x", ("goal", "export"), "x", ("D-1",))
         steps: list[Command] = [
-            c.OpenPlan(NAME, 7, digest, digest),
-            c.OpenPlan("two words", 0, digest, digest),
-            c.ApplyPlanRecord(name, digest, requirement(rnd.randrange(3)), "nobody"),
-            c.ApplyPlanRecord(name, digest, node(rnd.randrange(3), 1)),
-            c.ApplyPlanItem(name, digest, item(rnd.randrange(3)), "export", (row(0),), ("i7",)),
-            c.RetirePlanRecord(name, digest, "song", "i0"),
-            c.RetirePlanRecord(name, digest, "item", f"i{rnd.randrange(4)}"),
-            c.SealPlanPart(name, digest, ""),
-            c.SealPlanPart(name, digest, "item/i9"),
+            pc.OpenPlan(NAME, 7, digest, digest),
+            pc.OpenPlan("two words", 0, digest, digest),
+            pc.ApplyPlanRecord(name, digest, requirement(rnd.randrange(3)), "nobody"),
+            pc.ApplyPlanRecord(name, digest, node(rnd.randrange(3), 1)),
+            pc.ApplyPlanItem(name, digest, item(rnd.randrange(3)), "export", (row(0),), ("i7",)),
+            pc.RetirePlanRecord(name, digest, "song", "i0"),
+            pc.RetirePlanRecord(name, digest, "item", f"i{rnd.randrange(4)}"),
+            pc.SealPlanPart(name, digest, ""),
+            pc.SealPlanPart(name, digest, "item/i9"),
             self._close(name),
-            c.ClosePlan(name, digest, digest, "export", (1,), (need,), ("D-2",), ()),
+            pc.ClosePlan(name, digest, digest, "export", (1,), (need,), ("D-2",), ()),
         ]
         return rnd.choice(steps)
 

@@ -22,13 +22,16 @@ from typing import Any
 
 from tests.stateful import whole
 
+from remit.core.actor_commands import KeySpec
+from remit.core.change import changed
 from remit.core.decide.ledger import SERVICES
 from remit.core.facts import Item
 from remit.ports import Blob, ReadTx, Store
 from remit.service import texts
+from remit.service.calling import Caller, only_seen
 from remit.service.engine import ABORTED, Answer, Call, Done, Engine
 from remit.service.fitting import misfit
-from remit.service.operations import Caller, Operations, _only_seen
+from remit.service.operations import Operations
 from remit.service.texts import Prepared
 from remit.stores.memory import MemoryStore
 from remit.stores.postgres.transaction import PostgresRead
@@ -211,8 +214,9 @@ class SideBySide:
 
 
 def own(call: Call) -> bool:
-    """Whether a caller of the operations would be told that only remit itself may ask this."""
-    return call.actor in SERVICES or _only_seen(call.command)
+    """Whether it cannot go by the operations: only remit itself may ask it, or it was verified before."""
+    shown = call.proof or call.token or isinstance(getattr(call.command, "key", None), KeySpec)
+    return call.actor in SERVICES or only_seen(call.command) or bool(shown)
 
 
 def prepared(calls: Sequence[Call]) -> list[Call]:
@@ -222,7 +226,7 @@ def prepared(calls: Sequence[Call]) -> list[Call]:
         ready = Prepared(call.command)
         assert ready.refused is None, ready.refused
         blobs, plain = tuple(ready.blobs), tuple(ready.plain)
-        found.append(Call(ready.command, call.actor, call.command_id, blobs, plain))
+        found.append(changed(call, command=ready.command, blobs=blobs, plain=plain))
     return found
 
 

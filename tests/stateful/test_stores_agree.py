@@ -63,7 +63,7 @@ def slice_of(ground: Ground, seed: int) -> Tally:
 def test_every_command_is_asked_and_done() -> None:
     """The ledger is created before, so that alone is only refused."""
     seen: Counter[tuple[str, str]] = Counter()
-    for number, profile in enumerate([*PROFILES] * 20):
+    for number, profile in enumerate([*PROFILES] * 15):
         traffic = Everything(Random(number), 30, profile, "world")
         for _ in range(150):
             traffic.wander()

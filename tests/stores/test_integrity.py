@@ -348,7 +348,7 @@ def test_an_empty_ledger_and_a_noted_nothing() -> None:
 
 def test_events_that_need_proof_are_counted(filled: SqliteStore) -> None:
     review = ReviewApproved("T06", "in-review", "approved", "h", "t", (), "fine", "")
-    append(filled, ("X-1", review), ("X-2", review), ("X-1", KillSwitchReleased("x")))
+    append(filled, ("X-1", review), ("X-2", review), ("X-1", KillSwitchReleased("x", 0)))
     assert verify(filled, fold=fold).unproved == {"ReviewApproved": 2, "KillSwitchReleased": 1}
 
 

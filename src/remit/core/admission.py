@@ -96,7 +96,8 @@ def _gate_checks(draft: Draft, item: Item) -> list[tuple[str, Check]]:
         rule = draft.get("rule", plan.rule) if plan.rule else None
         if isinstance(rule, Rule):
             evidence = f"rule:{rule.name}@{rule.revision}"
-            ask(f"{gates.RULE}/{rule.name}", "rule", rule.accepted, "", "accepted", evidence)
+            ok = rule.counts(accept_unproved=draft.policy.accept_unproved)
+            ask(f"{gates.RULE}/{rule.name}", "rule", ok, "", "accepted", evidence)
         else:
             ask(gates.VERIFICATION_PLAN, "verification-plan", False, "0", ">=1", "")
     else:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from remit.core.change import quick
+from remit.core.signing import Proof, Shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +22,8 @@ class Ask:
     """Who asks and when.
 
     ``now`` is the ledger's time in microseconds. ``actor`` is the enrolled name, ``assurance`` how
-    well it was proved. ``command_id`` is empty where the caller named none.
+    well it was proved. ``command_id`` is empty where the caller named none. ``proof`` is a human's
+    signature, ``token`` what an agent or service showed.
     """
 
     now: int
@@ -31,6 +33,8 @@ class Ask:
     command_digest: bytes = b""
     conversation_ref: str = ""
     trace_context: str = ""
+    proof: Proof | None = None
+    token: Shown | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from remit.core.actor_commands import EnrolKey, IssueToken, RevokeKey, RevokeToken
 from remit.core.asking import NO_TEXT, Ask, Command, Text
 from remit.core.change import quick
 from remit.core.checks import Check
@@ -53,14 +54,6 @@ from remit.core.ledger_commands import (
     Settle,
     StartImport,
 )
-from remit.core.plan_commands import (
-    ApplyPlanItem,
-    ApplyPlanRecord,
-    ClosePlan,
-    OpenPlan,
-    RetirePlanRecord,
-    SealPlanPart,
-)
 from remit.core.rows import RowSpec
 
 __all__ = [
@@ -70,14 +63,11 @@ __all__ = [
     "AddDependency",
     "AddNote",
     "AdoptEpoch",
-    "ApplyPlanItem",
-    "ApplyPlanRecord",
     "Ask",
     "CancelWork",
     "CarryEpoch",
     "CloseImport",
     "CloseItem",
-    "ClosePlan",
     "Command",
     "CompensateEffect",
     "CreateItem",
@@ -86,18 +76,19 @@ __all__ = [
     "DraftGoal",
     "EngageKillSwitch",
     "EnrolActor",
+    "EnrolKey",
     "ExpireLease",
     "FailWork",
     "GrantLease",
     "ImportItem",
     "IntendEffect",
+    "IssueToken",
     "NoteSent",
     "NoteTermination",
     "NoteUncertain",
     "ObserveCapacity",
     "ObserveEffect",
     "ObserveShip",
-    "OpenPlan",
     "OpenTriage",
     "ProposeDecision",
     "QuarantineRow",
@@ -123,12 +114,12 @@ __all__ = [
     "ReportEffect",
     "ReportProgress",
     "ResolveTriage",
-    "RetirePlanRecord",
     "ReviewWork",
     "ReviseItem",
     "RevokeActor",
+    "RevokeKey",
+    "RevokeToken",
     "RowFinding",
-    "SealPlanPart",
     "SetLimit",
     "SetPolicy",
     "Settle",
@@ -389,9 +380,13 @@ class ResolveTriage(Command):
 
 @dataclass(frozen=True, slots=True)
 class CloseItem(Command):
-    """Finish an item without verifying it."""
+    """Finish an item without verifying it.
+
+    ``decision`` records the item's open effect as unresolved; nothing else closes over one.
+    """
 
     item: str
     outcome: str
     reason: Text = NO_TEXT
     successor: str = ""
+    decision: str = ""

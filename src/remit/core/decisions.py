@@ -12,98 +12,34 @@ about the same thing, since neither recency nor confidence picks one of two.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from enum import StrEnum
 from typing import Any, Final, Protocol
 
-from remit.core.change import quick
+from remit.core.canonical import digest_of
+from remit.core.decision_facts import Decided, Decision, DecisionKind, DecisionState, Option
+from remit.core.effect_facts import Envelope
 from remit.core.refusals import Code, Refused
+
+__all__ = [
+    "AGENT_MAY_ACCEPT_FOR_HUMAN",
+    "Decided",
+    "Decision",
+    "DecisionKind",
+    "DecisionState",
+    "Option",
+    "Wanted",
+    "choice_digest",
+    "conflicting",
+    "covers",
+    "decided_key",
+    "effect_proposal",
+    "effect_scope",
+    "in_force",
+    "opposed",
+    "rivals",
+]
 
 AGENT_MAY_ACCEPT_FOR_HUMAN: Final = False
 """``agentMayAcceptForHuman`` of the lifecycle: there is no setting that turns it on (INV-15)."""
-
-
-class DecisionKind(StrEnum):
-    """What needs a human's decision."""
-
-    GOAL = "material-goal-or-non-goal-change"
-    REQUIREMENT = "requirement-removal-or-scope-reduction"
-    BYPASS = "dependency-bypass"
-    WAIVER = "verification-waiver"
-    IRREVERSIBLE = "irreversible-action-authorization"
-    ACTIVATION = "cloud-spend-or-live-autonomy-activation"
-
-
-class DecisionState(StrEnum):
-    """Where a decision stands."""
-
-    PROPOSED = "proposed"
-    ACCEPTED = "accepted"
-    REJECTED = "rejected"
-    SUPERSEDED = "superseded"
-
-
-@dataclass(frozen=True, slots=True)
-class Option:
-    """One way that a decision may go. ``permits`` is whether it allows what the kind is about.
-
-    ``against`` is why it should not be chosen, as far as whoever proposes it says so.
-    """
-
-    label: str
-    text: str
-    permits: bool = True
-    against: str = ""
-
-
-@quick
-@dataclass(frozen=True, slots=True)
-class Decision:
-    """A decision as it stands: the fold of its own stream. Its longer texts stay in the events.
-
-    ``record`` is the digest of all that was proposed, ``proposal`` of the plan bundle or the effect
-    that it is about, ``choice`` of the text of the option that was chosen, and ``permits`` whether
-    that option allows what the kind is about. ``scope`` names things as KIND/LABEL. ``assurance`` is
-    how well the acceptance was proved. ``expires_at`` is in microseconds, None for never.
-    """
-
-    id: str
-    version: int
-    kind: DecisionKind
-    title: str
-    state: DecisionState
-    scope: tuple[str, ...]
-    plan: str
-    proposal: str
-    record: str
-    options: tuple[Option, ...]
-    recommended: str
-    proposed_by: str
-    proposed_seq: int
-    expires_at: int | None = None
-    supersedes: str = ""
-    superseded_by: str = ""
-    chosen: str = ""
-    choice: str = ""
-    permits: bool = False
-    accepted_by: str = ""
-    assurance: str = ""
-    settled_seq: int = 0
-    settled_at: int = 0
-    consumed_by: tuple[str, ...] = ()
-
-    @property
-    def proved(self) -> bool:
-        """Whether a human's own signature accepted it."""
-        return self.assurance.startswith("signature")
-
-
-@dataclass(frozen=True, slots=True)
-class Decided:
-    """Accepted decisions of one kind about one thing, oldest first; superseded ones are not there."""
-
-    id: str
-    decisions: tuple[str, ...]
 
 
 class Wanted(Protocol):
@@ -260,13 +196,24 @@ def conflicting(decision: Decision, others: tuple[Decision, ...]) -> Refused:
     )
 
 
-def effect_proposal(
-    effect: str, operation: str, payload_digest: str, destination: str, blast_radius: str
-) -> str:
-    """The digest of an irreversible action: what would be done, with what, and how far it reaches."""
-    from remit.core.canonical import digest_of  # see ``choice_digest``
+def effect_proposal(envelope: Envelope) -> str:
+    """The digest of an irreversible action: what would be done, with what, where, and how far it goes.
 
-    return digest_of(["effect", effect, operation, payload_digest, destination, blast_radius])
+    A person who authorizes it sees these parts; another payload or destination is another action.
+    """
+    parts = (
+        envelope.effect_id,
+        envelope.operation_id,
+        envelope.payload_digest,
+        envelope.destination,
+        envelope.blast_radius,
+    )
+    return digest_of(["effect", *parts])
+
+
+def effect_scope(effect: str) -> str:
+    """How the scope of a decision names an effect."""
+    return f"effect/{effect}"
 
 
 def _no(code: Code, decision: Decision, found: str, hint: str, **more: Any) -> Refused:

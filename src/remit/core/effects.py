@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Final
 
 from remit.core import effect_events as v
+from remit.core.authorizing import demand
 from remit.core.checks import Check, Result
 from remit.core.claims import (
     EPOCH_CHANGED,
@@ -30,7 +31,7 @@ from remit.core.effect_states import own_effect, suspect
 from remit.core.events import Event
 from remit.core.facts import Item
 from remit.core.ids import attempt_id, fence_of
-from remit.core.intents import back_in_line
+from remit.core.intents import back_in_line, in_force
 from remit.core.item_events import ItemHeld
 from remit.core.reconcile import NO_LOOKUP, hopeless
 from remit.core.refusals import Code, Refused
@@ -270,7 +271,17 @@ def acquire(draft: Draft, item: Item) -> tuple[Check, ...] | Refused:
     if intent is None:
         return Refused(Code.ITEM_NOT_READY, f"cannot lease {item.id}: it has no intent")
     effect = effect_named(draft, intent.envelope.effect_id)
-    return _unreconciled(item, intent, draft, effect) or timely(draft, item, intent)
+    return (
+        _unreconciled(item, intent, draft, effect)
+        or _undecided(draft, item, intent)
+        or timely(draft, item, intent)
+    )
+
+
+def _undecided(draft: Draft, item: Item, intent: Intent) -> Refused | None:
+    """Why no human decision lets an attempt begin, where one is needed."""
+    found = demand(draft, intent, in_force(draft, item))
+    return found if isinstance(found, Refused) else None
 
 
 def _unreconciled(

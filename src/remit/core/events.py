@@ -88,6 +88,8 @@ NAMED: Final = frozenset(
         "policy",
         "destination",
         "limit",
+        "token",
+        "signature",
     )
 )
 """Kinds whose ids are free names, so that their streams need the kind before them."""
@@ -151,9 +153,10 @@ class KillSwitchEngaged(Event):
 @event("ledger")
 @dataclass(frozen=True, slots=True)
 class KillSwitchReleased(Event):
-    """Leases are given again."""
+    """Leases are given again. ``engaged_seq`` is the event that had stopped them."""
 
     reason: str
+    engaged_seq: int
 
 
 @event("ledger")

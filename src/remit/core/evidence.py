@@ -62,6 +62,7 @@ class Evidence:
     ``own`` is the state of the work's own effect, ``intents`` how often the effect was intended. ``admitted``
     is how many were admitted on the observation before. ``retry_at`` is when a retry may come back.
     ``eligible`` says that it was admitted before and not taken back: capacity is not asked again.
+    ``decision`` is the human decision that authorizes it, ``undecided`` why one that is there does not.
     """
 
     work_class: str = ""
@@ -81,6 +82,8 @@ class Evidence:
     admitted: int = 0
     retry_at: int = 0
     eligible: bool = False
+    decision: str = ""
+    undecided: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Final, NewType
 
 from remit.core.change import quick
-from remit.core.decisions import Decided, Decision
+from remit.core.decision_facts import Decided, Decision
 from remit.core.edges import Dependency, DependencyKind, EdgeState
 from remit.core.effect_facts import (
     AdmissionPolicy,
@@ -26,7 +26,17 @@ from remit.core.effect_facts import (
     Message,
     Validation,
 )
-from remit.core.ledger_facts import Actor, ActorKind, Assurance, DueRecheck, Ledger, Policy
+from remit.core.ledger_facts import (
+    Actor,
+    ActorKey,
+    ActorKind,
+    Assurance,
+    DueRecheck,
+    Ledger,
+    Policy,
+    Signed,
+    Token,
+)
 from remit.core.limit_facts import Limit, Rate, Spend
 from remit.core.plan_facts import (
     Attempt,
@@ -53,6 +63,7 @@ __all__ = [
     "FACT_TYPES",
     "LEDGER",
     "Actor",
+    "ActorKey",
     "ActorKind",
     "Assurance",
     "Attempt",
@@ -84,7 +95,9 @@ __all__ = [
     "Row",
     "RowOutcome",
     "Rule",
+    "Signed",
     "Source",
+    "Token",
     "Triage",
     "Work",
     "lane_of",
@@ -113,6 +126,8 @@ COUNTERS: Final = (
     "plan",
     "node",
     "decision",
+    "human-keys",
+    "signed-through",
 )
 """Counters of the ledger, each an integer fact ``("counter", name)``; absent means zero."""
 
@@ -164,7 +179,10 @@ class Hold:
 @quick
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What was handed in, reviewed and observed of the current round of work."""
+    """What was handed in, reviewed and observed of the current round of work.
+
+    ``review_proof`` is how the approval was proved, empty where it was only asserted.
+    """
 
     lease: str
     branch: str
@@ -178,6 +196,7 @@ class Work:
     shipped_base: str
     ship_seq: int
     artifact_diff: str
+    review_proof: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -311,6 +330,8 @@ Fact = (
     | Rate
     | Decision
     | Decided
+    | Token
+    | Signed
     | int
     | str
 )
@@ -355,5 +376,8 @@ FACT_TYPES: Final[dict[str, type]] = {
     "lane-turn": int,
     "decision": Decision,
     "decided": Decided,
+    "token": Token,
+    "signature": Signed,
+    "key": str,
 }
 """Which type a kind of fact has; stores decode by it."""

@@ -15,6 +15,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+from remit.core import services
+from remit.core.authorizing import authorized, register_key
 from remit.core.change import changed
 from remit.core.checks import Check, Result
 from remit.core.claims import claim
@@ -38,7 +40,7 @@ from remit.core.status import Status
 from remit.core.verdict import Evidence, Finding, Rival, Verdict, assess
 from remit.core.view import UNCOUNTED, Draft, Missing
 
-ADMISSION: Final = "remit-admission"
+ADMISSION: Final = services.ADMISSION
 """The built-in service that owns verdicts."""
 
 RETRY: Final = "remit-retry"
@@ -133,6 +135,8 @@ def evidence_keys(item: Item, intent: Intent) -> list[Key]:
         keys.append(("effect", envelope.effect_id))
     if envelope.destination:
         keys.append(("current", f"destination/{envelope.destination}"))
+    if envelope.effect_id and envelope.replay_class == ReplayClass.IRREVERSIBLE:
+        keys.append(register_key(envelope))
     return keys
 
 
@@ -144,6 +148,7 @@ def gather(draft: Draft, item: Item, intent: Intent, *, eligible: bool) -> Evide
     own = effect if isinstance(effect, Effect) and effect.item == item.id else None
     rival = _rival(draft, item, intent, effect) if effect is not own else None
     seen, admitted = _observed(draft, item.work_class)
+    decision, undecided = authorized(draft, intent, in_force(draft, item))
     return Evidence(
         work_class=item.work_class,
         stored_seq=intent.stored_seq,
@@ -159,11 +164,13 @@ def gather(draft: Draft, item: Item, intent: Intent, *, eligible: bool) -> Evide
         destination=_label(draft, f"destination/{envelope.destination}")
         if envelope.destination
         else "",
-        authorized_by=intent.authorized_by,
+        authorized_by=intent.authorized_by if draft.policy.accept_unproved else "",
         seen=seen,
         admitted=admitted,
         retry_at=intent.retry_at,
         eligible=eligible,
+        decision=decision,
+        undecided=undecided,
     )
 
 

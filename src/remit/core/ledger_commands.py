@@ -7,16 +7,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from remit.core.actor_commands import KeySpec
 from remit.core.asking import Command
 from remit.core.facts import Policy
 
 
 @dataclass(frozen=True, slots=True)
 class EnrolActor(Command):
-    """Let somebody act."""
+    """Let somebody act; a human may come with a key."""
 
     name: str
     kind: str
+    key: KeySpec | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,10 +88,16 @@ class ReleaseKillSwitch(Command):
 
 @dataclass(frozen=True, slots=True)
 class CreateLedger(Command):
-    """Write the first events: the ledger, its built-in services and its first human."""
+    """Write the first events: the ledger, its built-in services and its first human.
+
+    With a ``key`` of that human's, unproved acts are refused from the beginning. ``served`` says that
+    agents will reach the ledger through a server alone.
+    """
 
     ledger_id: str
     human: str
+    key: KeySpec | None = None
+    served: bool = False
 
 
 @dataclass(frozen=True, slots=True)

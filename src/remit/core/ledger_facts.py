@@ -54,7 +54,11 @@ class DueRecheck:
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """What holds for the whole ledger; ``adopted_at`` is when its present epoch began, or 0."""
+    """What holds for the whole ledger.
+
+    ``adopted_at`` is when its present epoch began, or 0. ``served`` says that agents reach it through
+    a server alone, ``engaged_seq`` is the event that last engaged the kill switch.
+    """
 
     version: int
     ledger_id: str
@@ -64,13 +68,53 @@ class Ledger:
     unsettled: tuple[str, ...]
     rechecks: tuple[DueRecheck, ...] = ()
     adopted_at: int = 0
+    served: bool = False
+    engaged_seq: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ActorKey:
+    """A public key of an actor. ``expires_at`` is in microseconds, None for never."""
+
+    fingerprint: str
+    kind: str
+    hardware: bool
+    expires_at: int | None
+    enrolled_seq: int
+    revoked: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Actor:
-    """Somebody who is enrolled to act."""
+    """Somebody who is enrolled to act. A person counts once, however many keys."""
 
     name: str
     version: int
     kind: ActorKind
     revoked: bool
+    keys: tuple[ActorKey, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A token of an agent or service, kept as a digest of its secret."""
+
+    id: str
+    version: int
+    actor: str
+    digest: str
+    item: str
+    lease: str
+    expires_at: int | None
+    revoked: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Signed:
+    """A nonce that was used, by whom, and the event that holds the signature."""
+
+    nonce: str
+    version: int
+    actor: str
+    fingerprint: str
+    seq: int

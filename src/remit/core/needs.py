@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 
 from remit.core import commands as c
 from remit.core import effect_commands as k
+from remit.core import plan_commands as pc
 from remit.core.effect_facts import Effect
 from remit.core.facts import Fact, Key, lane_of
 from remit.core.ids import is_item_id
@@ -21,6 +22,10 @@ from remit.core.planning.bundle import KINDS, PlanNode
 def needs(command: c.Command, ask: c.Ask) -> Iterable[Key]:
     """Facts to load before the command is decided for the first time."""
     keys: list[Key] = [("actor", ask.actor)]
+    if ask.proof is not None and ask.proof.signature:
+        keys += [("key", ask.proof.fingerprint), ("signature", ask.proof.nonce)]
+    if ask.token is not None:
+        keys.append(("token", ask.token.id))
     item = getattr(command, "item", "")
     if item:
         keys.append(("item", item))
@@ -50,9 +55,9 @@ def needs(command: c.Command, ask: c.Ask) -> Iterable[Key]:
             keys.append(("decision", command.decision))
         case c.ResolveTriage():
             keys.append(("triage", command.record))
-        case c.ApplyPlanRecord() | c.ApplyPlanItem():
+        case pc.ApplyPlanRecord() | pc.ApplyPlanItem():
             keys += _planned(command)
-        case c.RetirePlanRecord():
+        case pc.RetirePlanRecord():
             name = f"{command.plan}/{command.kind}/{command.label}"
             keys += [("plan", command.plan), ("planned", name)]
         case c.ImportItem():
@@ -104,14 +109,14 @@ def _intent(command: c.SubmitIntent) -> Iterable[Key]:
         yield ("item" if is_item_id(target) else "alias", target)
 
 
-def _planned(command: c.ApplyPlanRecord | c.ApplyPlanItem) -> Iterable[Key]:
+def _planned(command: pc.ApplyPlanRecord | pc.ApplyPlanItem) -> Iterable[Key]:
     """What applying one record of a plan looks at first, so that a chunk of them is a few rounds."""
     plan, record = command.plan, command.record
     kind = KINDS[type(record)]
     yield ("plan", plan)
     yield ("label", f"goal/{command.goal}")
     yield ("planned", f"{plan}/{kind}/{record.label}")
-    if isinstance(command, c.ApplyPlanRecord):
+    if isinstance(command, pc.ApplyPlanRecord):
         yield ("label", f"{kind}/{record.label}")
         if isinstance(record, PlanNode):
             yield from (("label", f"requirement/{label}") for label in record.requirements)

@@ -78,7 +78,6 @@ class Row:
     successor: str = ""
 
 
-@quick
 @dataclass(frozen=True, slots=True)
 class GraphNode:
     """The newest revision of a node of a plan's graph; ``waits`` are the labels that it waits for."""
@@ -94,7 +93,6 @@ class GraphNode:
     retired: bool = False
 
 
-@quick
 @dataclass(frozen=True, slots=True)
 class OpenApply:
     """An apply that has begun and not ended: no gate of the plan's items opens before it has.
@@ -115,7 +113,6 @@ class OpenApply:
     sealed: bool = False
 
 
-@quick
 @dataclass(frozen=True, slots=True)
 class PlanRevision:
     """The revision of a plan that is in force (0 before the first), and the apply under way.
@@ -232,6 +229,11 @@ class Rule:
     accepted: bool
     accepted_by: str
     seq: int
+    accepted_proof: str = ""
+
+    def counts(self, *, accept_unproved: bool) -> bool:
+        """Whether a human accepted this revision, as well proved as policy wants it."""
+        return self.accepted and (accept_unproved or self.accepted_proof.startswith("signature"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -96,7 +96,7 @@ def attach_rule(draft: Draft, item: Item) -> bool:
     if isinstance(run, ImportRun) and run.open:
         return False
     rule = draft.get("rule", plan.rule)
-    if not isinstance(rule, Rule) or not rule.accepted:
+    if not isinstance(rule, Rule) or not rule.counts(accept_unproved=draft.policy.accept_unproved):
         return False
     ids = register(draft, item.id, plan.requirements[0], rows_of_rule(rule), ADMISSION)
     draft.emit("item", item.id, RowsAttached(ids, clears=True), ADMISSION)

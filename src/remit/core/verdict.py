@@ -300,11 +300,15 @@ def _human(asked: Asked) -> None:
         asked.note("human-decision", NOT_TESTED)
         return
     again = final and at.intents > 0
+    if at.decision and not again:
+        asked.note("human-decision", PASS, at.decision, DECISION, at.decision.rpartition(":")[2])
+        return
     if envelope.decision and at.authorized_by and not again:
         by = f"unproved:{at.authorized_by}"
         asked.note("human-decision", PASS, by, DECISION, asked.source)
         return
     reason = "HUMAN_DECISION_MISSING"
     found = f"used:{envelope.decision}" if again and envelope.decision else envelope.decision
+    found = at.undecided or found
     asked.note("human-decision", BLOCKED, found, DECISION, "", reason)
     asked.decide(6, Verdict.HOLD, reason, f"decision:{DECISION}", "retry" if again else "admission")

@@ -231,8 +231,13 @@ class Draft:
         self.new(kind, name)
         return self.emit(kind, name, event, by)
 
-    def emit(self, kind: str, name: str, event: Event, by: str = "") -> Recorded:
-        """Add an event, by the asking actor or a built-in service, and fold it at once."""
+    def emit(
+        self, kind: str, name: str, event: Event, by: str = "", assurance: str = ""
+    ) -> Recorded:
+        """Add an event, by the asking actor or a built-in service, and fold it at once.
+
+        ``assurance`` is given where more is proved of this one event than of the whole call.
+        """
         ask = self.ask
         fact = self.get(kind, name)
         if fact.__class__ is Item and fact.kind is Kind.EFFECT:
@@ -242,7 +247,7 @@ class Draft:
             stream_of(kind, name),
             1 if fact is None else fact.version + 1,  # type: ignore[union-attr]  # streams fold
             by or ask.actor,
-            "asserted" if by else ask.assurance,
+            assurance or ("asserted" if by else ask.assurance),
             ask.now,
             event,
             ask.command_id,
@@ -265,8 +270,8 @@ class Draft:
         """Refuse a move that the item's effect forbids, whoever asks for it (INV-4)."""
         tid = getattr(event, "transition_id", "")
         effect = shut(self.get, item, tid, event.to) if tid else None
-        if effect is None:
-            return
+        if effect is None or (tid == "T12" and getattr(event, "decision", "")):
+            return  # a decision that records it as unresolved was asked for by who closes it
         state = standing(effect, epoch_of(self.get))
         raise MoveRefused(
             Refused(

@@ -179,3 +179,4 @@ class ItemClosed(Event):
     satisfies: bool
     failed: bool
     resolved: tuple[str, ...]
+    decision: str

@@ -34,6 +34,7 @@ from remit.service.reading.items import list_items
 from remit.service.reading.trace import trace
 from remit.service.reading.waiting import blocked, triage_list
 from remit.wiring import Ledger, url_of
+from remit.wiring.signing import signatures
 
 SCHEMA: Final = 1
 MOST_EVENTS: Final = 100_000
@@ -146,7 +147,7 @@ def gather(room: Room, ledger: Ledger, imported: Imported, witness: Witness) -> 
         imported,
         witness,
         traced,
-        verify(ledger.store, fold=evolve),
+        verify(ledger.store, fold=evolve, signatures=signatures()),
         (tried.stdout or tried.stderr).strip(),
     )
 

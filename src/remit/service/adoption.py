@@ -48,20 +48,20 @@ def adopt(
     are held for a look-up. Refuses
     ``ACTOR_KIND_REFUSED`` and ``EPOCH_TOO_LOW``.
     """
-    caller, store = operations.caller, operations.store
+    store = operations.store
     repeated = None
     if command_id:
         with store.read() as tx:
             repeated = tx.commands([command_id]).get(command_id)
     known = max(above, store.epoch_known())
-    if repeated and isinstance(repeated[0].event, EpochAdopted):
-        known = repeated[0].event.epoch - 1
+    for before in repeated or ():
+        if isinstance(before.event, EpochAdopted):
+            known = before.event.epoch - 1
     command = c.AdoptEpoch(known, reason)
-    call = Call(command, caller.actor, command_id)
-    [answer] = operations.engine.run([call], adopting=True)
+    answer = operations.adopting(command, command_id)
     if isinstance(answer, Refused):
         return answer
-    recorded = answer.events[0]
+    recorded = next(r for r in answer.events if isinstance(r.event, EpochAdopted))
     assert isinstance(recorded.event, EpochAdopted), "adopting leads to this event"
     return {
         "epoch": recorded.event.epoch,

@@ -22,7 +22,7 @@ from remit.core.gitfacts import RepositoryCode, RepositoryRefusal, Takeover
 from remit.core.ids import EPOCH_SHIFT, attempt_id
 from remit.core.item_events import CompletionReported, ShipObserved, VerificationRecorded
 from remit.core.refusals import Code, Refused
-from remit.core.rows import Verdict
+from remit.core.rows import RowKind, Verdict
 from remit.core.status import Status
 from remit.ports import ReadTx
 from remit.ports.outside import Repository, Verifier
@@ -320,7 +320,12 @@ class Delivery:
             if isinstance(item, Refused):
                 return item
             row = tx.load([("row", row_id)])["row", row_id]
-        if not isinstance(row, Row) or item.work is None or not reason.strip():
+        if (
+            not isinstance(row, Row)
+            or row.kind != RowKind.RUBRIC
+            or item.work is None
+            or not reason.strip()
+        ):
             return Refused(
                 Code.BAD_INPUT,
                 f"cannot score {row_id!r} of {item.id}: it needs a rubric row, shipped work and a"

@@ -37,6 +37,7 @@ from remit.core.facts import LEDGER, Ledger
 from remit.core.ids import EPOCH_SHIFT
 from remit.core.needs import needs, onward
 from remit.core.refusals import Code, Refused
+from remit.core.signing import Proof, Shown
 from remit.core.view import View
 from remit.ports import Blob, Change, RemitError, Store, WriteTx
 from remit.service.collecting import MANY, held_back
@@ -51,7 +52,6 @@ ROUNDS: Final = 64
 call of its list. Rounds that bring news are not counted: the core's searches have their own bounds."""
 
 ROUNDS_A_CALL: Final = 3
-
 SWEEP: Final = 100
 """Most overdue leases that one transaction records."""
 
@@ -62,7 +62,7 @@ class Call:
     """One command with who asks, its command id, and the blobs that its texts became.
 
     ``plain`` maps each blob's digest to a digest of its bytes without the salt, so that the same
-    content asked twice is recognised as the same.
+    content asked twice is recognised as the same. ``proof`` and ``token`` were verified before.
     """
 
     command: Command
@@ -72,6 +72,8 @@ class Call:
     plain: tuple[tuple[str, str], ...] = ()
     conversation_ref: str = ""
     trace_context: str = ""
+    proof: Proof | None = None
+    token: Shown | None = None
 
     def digest(self) -> bytes:
         """SHA-256 over what was asked and by whom; empty where there is no command id."""
@@ -168,13 +170,18 @@ class Engine:
 
 
 ASSERTED: Final = "asserted"
-"""How well it is proved who asks: no more than said, until signatures can be checked."""
+"""How well it is proved who asks, as long as no decision has looked at it."""
 
 ABORTED: Final = Refused(
     Code.ATOMIC_ABORTED,
     "not done: another element of the same atomic list was refused",
     "correct the refused element and repeat the list",
 )
+
+
+def _same_caller(ask: Ask, call: Call) -> bool:
+    before = (ask.actor, ask.conversation_ref, ask.trace_context, ask.token)
+    return before == (call.actor, call.conversation_ref, call.trace_context, call.token)
 
 
 class Batch:
@@ -237,15 +244,9 @@ class Batch:
 
     def _ask(self, call: Call) -> Ask:
         """Who asks and when; calls of a batch that differ only in their command share it."""
-        last = self._last_ask
-        if (
-            last is not None
-            and not call.command_id
-            and last.actor == call.actor
-            and last.conversation_ref == call.conversation_ref
-            and last.trace_context == call.trace_context
-        ):
-            return last
+        plain = not call.command_id and call.proof is None
+        if plain and self._last_ask is not None and _same_caller(self._last_ask, call):
+            return self._last_ask
         ask = Ask(
             self.now,
             call.actor,
@@ -254,8 +255,10 @@ class Batch:
             call.digest(),
             call.conversation_ref,
             call.trace_context,
+            call.proof,
+            call.token,
         )
-        if not call.command_id:
+        if plain:
             self._last_ask = ask
         return ask
 

@@ -164,7 +164,7 @@ class Import:
         caller = self.operations.caller
         if isinstance(row, UnfitRow):
             command: Command = c.QuarantineRow(self.run_id, row.row, row.id, row.code, row.reason)
-            return Call(command, caller.actor)
+            return Call(command, caller.actor, token=self.operations.token)
         ref, blob = blob_of(canonical({"body": row.body, "title": row.title}))
         command = c.ImportItem(
             self.run_id,
@@ -187,7 +187,7 @@ class Import:
             self.rule,
         )
         blobs: tuple[Blob, ...] = (blob,)
-        return Call(command, caller.actor, blobs=blobs)
+        return Call(command, caller.actor, blobs=blobs, token=self.operations.token)
 
     def _take(self, rows: Sequence[ImportedRow | UnfitRow], calls: Sequence[Call]) -> None:
         """Run a chunk; rows that the core refuses are quarantined in a second, small list."""

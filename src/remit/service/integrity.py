@@ -15,7 +15,6 @@ ever changes an event.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -26,6 +25,8 @@ from remit.core.facts import Fact, Key
 from remit.core.fold import FoldError
 from remit.core.merkle import Tree
 from remit.ports import Blob, Difference, LedgerCorrupt, ReadTx, Store, StoredEvent
+from remit.ports.signing import Signatures
+from remit.service.authority import Authority, Root, Unproved
 from remit.service.collecting import held_back
 
 Get = Callable[[str, str], Fact | None]
@@ -36,11 +37,6 @@ Progress = Callable[[int, int], None]
 CHUNK: Final = 1_000
 LIMIT: Final = 100
 """How many problems are named before verification stops looking."""
-
-NEEDS_PROOF: Final = frozenset(
-    ("ReviewApproved", "ItemReopened", "VerificationRecorded", "KillSwitchReleased", "RuleAccepted")
-)
-"""Events whose actor matters to a decision: unsigned ones are counted as unproved (CONTRACT 9)."""
 
 _HEX = re.compile(r"[0-9a-f]{64}\Z")
 
@@ -61,6 +57,8 @@ class Report:
 
     ``root`` is the Merkle root over all stored digests, hexadecimal. ``rows_compared`` is False
     where the fold ended early. ``truncated`` says that there were more problems than are named.
+    ``acts`` are the first unproved ones, ``roots`` keys that no key signed in, ``signed`` how many
+    signatures were verified.
     """
 
     events: int
@@ -69,6 +67,9 @@ class Report:
     unproved: Mapping[str, int]
     rows_compared: bool
     truncated: bool
+    acts: tuple[Unproved, ...] = ()
+    roots: tuple[Root, ...] = ()
+    signed: int = 0
 
     @property
     def first_bad_seq(self) -> int | None:
@@ -95,6 +96,7 @@ class _Walk:
     store: Store
     fold: Fold
     noted: tuple[int, str] | None
+    authority: Authority
     seq: int = 0
     time: int = 0
     streams: dict[str, int] = field(default_factory=dict)
@@ -103,7 +105,6 @@ class _Walk:
     folding: bool = True
     named: set[str] = field(default_factory=set)
     redacted: set[str] = field(default_factory=set)
-    unproved: Counter[str] = field(default_factory=Counter)
     problems: list[Problem] = field(default_factory=list)
     note_seen: bool = False
 
@@ -128,16 +129,14 @@ class _Walk:
         self.tree.append(event.digest)
         if self.noted is not None and self.tree.size == self.noted[0]:
             self._compare_root(event.seq)
-        if event.assurance != "asserted":
-            self.problem(event.seq, "assurance", event.assurance, "asserted: nothing proves more")
-        elif event.type in NEEDS_PROOF:
-            self.unproved[event.type] += 1
         try:
             recorded = self.store.codec.recorded(event)
         except LedgerCorrupt as error:
             self.problem(event.seq, "type", error.message, "an event that this version knows")
             self.folding = False
             return
+        for flaw in self.authority.step(recorded):
+            self.problem(*flaw)
         self._names(recorded.event)
         if self.folding:
             self._fold(recorded)
@@ -236,18 +235,22 @@ def verify(
     root: str | None = None,
     size: int | None = None,
     progress: Progress | None = None,
+    signatures: Signatures | None = None,
 ) -> Report:
     """Check events, blobs and rows of a ledger, and name what is wrong, where.
 
     ``root`` (hexadecimal) and ``size`` are what somebody noted of the ledger earlier: fewer events
     than ``size``, or another root over the first ``size`` of them, means that it was cut or
     rewritten. With ``root`` alone the whole ledger must have it. ``fold`` is the core's ``evolve``.
+    ``signatures`` verifies each signature again; without it, one that is met is a problem.
     """
     noted = None if size is None else (size, root or "")
-    walk = _Walk(store, fold, noted)
+    walk = _Walk(store, fold, noted, Authority(store.ledger_id, signatures))
     compared, truncated = False, False
     try:
         _walk_events(walk, progress)
+        for flaw in walk.authority.end(walk.seq):
+            walk.problem(*flaw)
         _compare_note(walk, root, size)
         with store.read() as tx:
             walk.blobs(tx)
@@ -258,9 +261,12 @@ def verify(
         walk.tree.size,
         walk.tree.root().hex(),
         tuple(sorted(walk.problems, key=lambda p: (p.seq == 0, p.seq))),
-        dict(walk.unproved),
+        dict(walk.authority.unproved),
         compared,
         truncated,
+        tuple(walk.authority.acts),
+        tuple(walk.authority.roots),
+        walk.authority.signed,
     )
 
 

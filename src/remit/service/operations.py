@@ -10,22 +10,27 @@ elements change nothing and stop no other, and ``atomic`` makes it all or nothin
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeVar, overload
 
 from remit.core import commands as c
 from remit.core import effect_commands as k
+from remit.core.change import changed
 from remit.core.commands import Command
-from remit.core.decide.ledger import SERVICES
 from remit.core.facts import Lease
 from remit.core.item_events import CompletionReported, LeaseGranted, LeaseRenewed
-from remit.core.plan_commands import APPLYING
 from remit.core.refusals import Code, Refused
+from remit.core.signing import Proof, Shown
 from remit.ports import Store
+from remit.ports.signing import Signatures
+from remit.service.calling import ACTS, Caller, hearsay, only_seen
 from remit.service.engine import ABORTED, Answer, Call, Done, Engine
 from remit.service.fitting import in_one_line, misfit, unfit_name
+from remit.service.proving import Signed, examined, shown_token, tried
 from remit.service.texts import Prepared
+
+__all__ = ["Caller", "Operations", "item_of", "lease_of"]
 
 if TYPE_CHECKING:
     from remit.core.planning.bundle import Bundle
@@ -37,59 +42,30 @@ DIGEST: Final = 64
 """Hexadecimal digits of a blob's digest."""
 
 
-SEEN: Final = frozenset(
-    (
-        c.ObserveShip,
-        c.RecordVerification,
-        c.RecordClone,
-        c.RecordTakeover,
-        c.RecordClockJump,
-        c.Settle,
-        *APPLYING,
-        k.NoteTermination,
-        k.ObserveEffect,
-        k.RepeatRequest,
-        k.CarryEpoch,
-    )
-)
-"""Commands that say what remit itself saw or has to do: nobody hands them in."""
-
-
-@dataclass(frozen=True, slots=True)
-class Caller:
-    """Who acts. A name is a label, and nothing in this version proves more: ``asserted``."""
-
-    actor: str
-    conversation_ref: str = ""
-    trace_context: str = ""
-
-    def misnamed(self) -> Refused | None:
-        """``BAD_INPUT`` where one of these cannot be kept as it is."""
-        for name in ("actor", "conversation_ref", "trace_context"):
-            refused = unfit_name(name, getattr(self, name))
-            if refused is not None:
-                return refused
-        return None
-
-    def built_in(self) -> Refused | None:
-        """``ACTOR_KIND_REFUSED`` for the names under which remit itself acts."""
-        if self.actor not in SERVICES:
-            return None
-        return Refused(
-            Code.ACTOR_KIND_REFUSED,
-            f"cannot act as {self.actor}: remit itself acts under this name",
-            "act under a name of your own with --as; 'remit verify' runs the built-in verifier",
-            {"actor": self.actor},
-        )
+VALIDITY_US: Final = 24 * 60 * 60 * 1_000_000
+"""How long a statement may be signed after it was asked for: a day."""
 
 
 class Operations:
     """Canonical operations of one ledger for one caller."""
 
-    def __init__(self, store: Store, caller: Caller, engine: Engine | None = None) -> None:
+    def __init__(
+        self,
+        store: Store,
+        caller: Caller,
+        engine: Engine | None = None,
+        signatures: Signatures | None = None,
+    ) -> None:
         self.store = store
         self.caller = caller
         self.engine = engine or Engine(store)
+        self.signatures = signatures
+
+    @property
+    def token(self) -> Shown | None:
+        """The token that the caller shows, if it is one."""
+        found = shown_token(self.caller.token)
+        return None if isinstance(found, Refused) else found
 
     @overload
     def run(self, commands: Command, *, command_id: str = ..., urgent: bool = ...) -> Answer: ...
@@ -136,13 +112,20 @@ class Operations:
         What only remit itself can have seen is refused here, whoever says it: a ship is an
         observation and never a report.
         """
-        told = [i for i, command in enumerate(commands) if _only_seen(command)]
-        unsound = {i: _hearsay(commands[i]) for i in told}
+        told = [i for i, command in enumerate(commands) if only_seen(command)]
+        unsound = {i: hearsay(commands[i]) for i in told}
         return self._run(commands, ids, self.caller.built_in(), unsound, atomic, urgent)
 
     def observed(self, commands: Sequence[Command], ids: Sequence[str]) -> list[Answer]:
         """Run what this process saw itself just now. For the service alone; no surface calls it."""
         return self._run(commands, ids, None, {}, atomic=False, urgent=False)
+
+    def adopting(self, command: c.AdoptEpoch, command_id: str = "") -> Answer:
+        """Take a ledger into use that takes no other write before."""
+        how = {"adopting": True}
+        return self._run([command], [command_id], self.caller.built_in(), {}, False, False, **how)[
+            0
+        ]
 
     def _run(
         self,
@@ -152,10 +135,14 @@ class Operations:
         unsound: dict[int, Refused],
         atomic: bool,
         urgent: bool,
+        adopting: bool = False,
     ) -> list[Answer]:
         calls: list[Call] = []
         caller = self.caller
+        token = shown_token(caller.token)
         wrong = caller.misnamed() or wrong
+        if isinstance(token, Refused):
+            wrong, token = wrong or token, None
         for i, command in enumerate(commands):
             if not isinstance(command, Command):
                 raise TypeError(f"expected a command, found {type(command).__name__}")
@@ -163,7 +150,11 @@ class Operations:
             if refused is not None:
                 unsound[i] = refused
                 continue
-            prepared = Prepared(command)
+            known = tried(self.signatures, command)
+            if isinstance(known, Refused):
+                unsound[i] = known
+                continue
+            prepared = Prepared(known)
             if prepared.refused is not None:
                 unsound[i] = prepared.refused
                 continue
@@ -176,13 +167,44 @@ class Operations:
                     tuple(prepared.plain),
                     caller.conversation_ref,
                     caller.trace_context,
+                    None,
+                    token,
                 )
             )
         if atomic and unsound:
             return [unsound.get(i, ABORTED) for i in range(len(commands))]
-        answers = iter(self.engine.run(calls, atomic=atomic, urgent=urgent) if calls else ())
+        how = {"atomic": atomic, "urgent": urgent, "adopting": adopting}
+        acting = not atomic and any(type(call.command) in ACTS for call in calls)
+        signing = acting and (caller.signer or (caller.signed and len(calls) == 1))
+        if signing:
+            answers = iter([self._prove(call, how) for call in calls])
+        else:
+            answers = iter(self.engine.run(calls, **how) if calls else ())
         found = [unsound[i] if i in unsound else next(answers) for i in range(len(commands))]
         return [in_one_line(a) if isinstance(a, Refused) else a for a in found]
+
+    def _prove(self, call: Call, how: dict[str, bool]) -> Answer:
+        """Run one call with its signature: the statement is asked for, signed and verified first.
+
+        A call that is no act, or is refused for another reason, is answered as without one.
+        """
+        signed = self.caller.signed
+        if signed is None:
+            with self.store.read() as tx:
+                wish = Proof(os.urandom(16).hex(), tx.now() + VALIDITY_US)
+            [answer] = self.engine.run([changed(call, proof=wish)], **how)
+            if not isinstance(answer, Refused) or "statement" not in answer.details:
+                return answer
+            statement, namespace = answer.details["statement"], answer.details["namespace"]
+            assert self.caller.signer is not None, "one of both was asked for"
+            text = self.caller.signer(statement, namespace)
+            if isinstance(text, Refused):
+                return text
+            signed = Signed(wish.nonce, wish.until, statement, text)
+        proof = examined(self.signatures, signed)
+        if isinstance(proof, Refused):
+            return proof
+        return self.engine.run([changed(call, proof=proof)], **how)[0]
 
     def _many(
         self, commands: Any, kind: type[Command] | tuple[type[Command], ...], **how: Any
@@ -280,9 +302,7 @@ class Operations:
         if not lease_next:
             return self._many(reports, c.ReportCompletion, **how)
         found = [reports] if isinstance(reports, Command) else list(reports)
-        pairs: list[Command] = []
-        for report in found:
-            pairs += [report, c.GrantLease()]
+        pairs = [each for report in found for each in (report, c.GrantLease())]
         answers = self.run(pairs, **how)
         return list(zip(answers[::2], answers[1::2], strict=True))
 
@@ -336,8 +356,7 @@ class Operations:
         ``digest`` is what events name it by, hexadecimal. Refuses ``BLOB_UNKNOWN``,
         ``ACTOR_KIND_REFUSED`` (only a human may) and an empty reason. Erased before: no event.
         """
-        key = ("redaction", digest)
-        known = False
+        key, known = ("redaction", digest), False
         if len(digest) == DIGEST and set(digest) <= set("0123456789abcdef"):
             with self.store.read() as tx:
                 known = tx.load([key])[key] is not None or digest in tx.blobs([digest])
@@ -352,9 +371,9 @@ class Operations:
 
     def apply_plan(self, bundle: Bundle, progress: Progress | None = None) -> Applied | Refused:
         """Bring a plan onto the ledger, in chunks, and put it in force: ``service.planning``."""
-        from remit.service.planning import apply_plan
+        from remit.service import planning
 
-        return apply_plan(self, bundle, progress=progress)
+        return planning.apply_plan(self, bundle, progress=progress)
 
     def engage_kill_switch(self, reason: str = "", **how: Any) -> Any:
         """Stop new leases and renewals at once."""
@@ -363,23 +382,6 @@ class Operations:
     def release_kill_switch(self, reason: str = "", **how: Any) -> Any:
         """Let leases be given again."""
         return self.run(c.ReleaseKillSwitch(reason), urgent=True, **how)
-
-
-def _only_seen(command: Command) -> bool:
-    return (
-        type(command) in SEEN
-        or (isinstance(command, c.ReportCompletion) and command.taken_over)
-        or (isinstance(command, k.ReportEffect) and command.authoritative)
-    )
-
-
-def _hearsay(command: Command) -> Refused:
-    return Refused(
-        Code.BAD_INPUT,
-        f"cannot take a {type(command).__name__} from a caller: remit records it when it has seen it",
-        "use the operations that look: hand_in, mark_shipped, verify, score, reconcile, apply_plan",
-        {"command": type(command).__name__},
-    )
 
 
 def lease_of(answer: Done) -> Lease:

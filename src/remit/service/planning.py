@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from remit.core import commands as c
+from remit.core import plan_commands as pc
 from remit.core.commands import Command
 from remit.core.facts import PlanRevision
 from remit.core.gates import planned_gate
@@ -84,7 +85,8 @@ def apply_plan(
     meanwhile, ``LABEL_TAKEN``, ``DEPENDENCY_CYCLE`` through work of others, ``DECISION_NEEDED`` and
     ``DECISIONS_CONFLICT``. Raises as every operation does; then run it again.
     """
-    found = propose(operations, bundle)
+    caller = operations.caller
+    found = caller.misnamed() or caller.built_in() or propose(operations, bundle)
     if isinstance(found, Refused):
         return found
     return Apply(operations, found, progress or (lambda *_: None)).run()
@@ -151,7 +153,7 @@ class Apply:
     def _open(self) -> Refused | None:
         proposed = self.proposed
         name = proposed.bundle.name
-        command = c.OpenPlan(name, self._revision(), proposed.digest, proposed.proposal)
+        command = pc.OpenPlan(name, self._revision(), proposed.digest, proposed.proposal)
         refused = self._one(command)
         if refused is not None:
             return refused
@@ -202,7 +204,7 @@ class Apply:
         stages = (bundle.goal, *bundle.requirements, *bundle.nodes)
         for record in stages:
             if self._differs((KINDS[type(record)], record.label)):
-                yield c.ApplyPlanRecord(plan, digest, record, goal)
+                yield pc.ApplyPlanRecord(plan, digest, record, goal)
 
     def _items(self) -> Iterator[Command]:
         """Items that changed themselves, or in what they rest on."""
@@ -223,7 +225,7 @@ class Apply:
                 or any(("row", row.label) in moved for row in rows[item.label])
             )
             if touched:
-                yield c.ApplyPlanItem(
+                yield pc.ApplyPlanItem(
                     self.plan,
                     self.proposed.digest,
                     item,
@@ -244,19 +246,19 @@ class Apply:
         for kind in ("item", "row", "node", "requirement", "goal"):
             for name in self.proposed.known.here:
                 if name[0] == kind and name not in self.proposed.digests:
-                    yield c.RetirePlanRecord(plan, digest, *name)
+                    yield pc.RetirePlanRecord(plan, digest, *name)
 
     def _call(self, command: Command) -> tuple[Call, int]:
         """A call with its long texts as blobs, and how much it weighs in a chunk."""
         caller = self.operations.caller
         blobs: list[Blob] = []
-        if isinstance(command, c.ApplyPlanRecord):
+        if isinstance(command, pc.ApplyPlanRecord):
             texts = _kept(command.record, blobs)
             if texts:
-                command = c.ApplyPlanRecord(
+                command = pc.ApplyPlanRecord(
                     command.plan, command.digest, command.record, command.goal, texts
                 )
-        elif isinstance(command, c.ApplyPlanItem):
+        elif isinstance(command, pc.ApplyPlanItem):
             texts = _kept(command.record, blobs)
             row_texts = tuple(
                 (f"{row.label}:{path}", ref)
@@ -264,7 +266,7 @@ class Apply:
                 for path, ref in _kept(row, blobs)
             )
             if blobs:
-                command = c.ApplyPlanItem(
+                command = pc.ApplyPlanItem(
                     command.plan,
                     command.digest,
                     command.record,
@@ -280,6 +282,7 @@ class Apply:
             blobs=tuple(blobs),
             conversation_ref=caller.conversation_ref,
             trace_context=caller.trace_context,
+            token=self.operations.token,
         )
         return call, _weight(command)
 
@@ -287,7 +290,7 @@ class Apply:
         """Take the digests of all records from the ledger, part by part."""
         after = ""
         for part in range(PARTS):
-            refused = self._one(c.SealPlanPart(self.plan, self.proposed.digest, after))
+            refused = self._one(pc.SealPlanPart(self.plan, self.proposed.digest, after))
             if refused is not None:
                 return refused
             with self.operations.store.read() as tx:
@@ -305,7 +308,7 @@ class Apply:
         bundle = proposed.bundle
         parts = (bundle.requirements, bundle.nodes, bundle.rows, bundle.items)
         shut = (f for f in blocking(proposed.findings) if f.gate is Gate.GOAL)
-        return c.ClosePlan(
+        return pc.ClosePlan(
             self.plan,
             proposed.digest,
             proposed.proposal,
@@ -362,6 +365,6 @@ def _kept(record: Record, blobs: list[Blob]) -> tuple[tuple[str, str], ...]:
 
 def _weight(command: Command) -> int:
     """How much of a transaction's time a command takes, in about tenths of a millisecond."""
-    if isinstance(command, c.ApplyPlanItem):
+    if isinstance(command, pc.ApplyPlanItem):
         return 3 + 2 * len(command.rows) + len(command.waits)
     return 1

@@ -24,6 +24,7 @@ from typing import Any, Final
 
 import msgspec
 
+import remit.core.authority_events
 import remit.core.decision_events
 import remit.core.effect_events
 import remit.core.item_events

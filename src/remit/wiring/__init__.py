@@ -22,7 +22,7 @@ from remit.ports import RemitError, Store
 if TYPE_CHECKING:
     from types import ModuleType
 
-    from remit.core.gitfacts import RepositoryRefusal
+    from remit.core.actor_commands import KeySpec
     from remit.ports import ReadTx
     from remit.ports.destination import Destination, Enforced
     from remit.ports.outside import Backlog
@@ -135,11 +135,17 @@ class Ledger:
         self.settings = settings or Settings()
         self._engine: Engine | None = None
 
-    def acting(self, actor: str) -> Operations:
-        """The canonical operations for one actor: a label, recorded as ``asserted``."""
-        from remit.service.operations import Caller, Operations
+    def acting(self, actor: str, **shown: Any) -> Operations:
+        """The canonical operations for one actor: a label, unless ``shown`` proves more.
 
-        return Operations(self.store, Caller(actor), self.engine)
+        ``shown`` is ``token``, ``signer`` or ``signed``; see ``service.operations.Caller``. ``files`` are
+        key files that are tried beside those in the usual places.
+        """
+        from remit.service.operations import Caller, Operations
+        from remit.wiring.signing import signatures
+
+        files = tuple(shown.pop("files", ()))
+        return Operations(self.store, Caller(actor, **shown), self.engine, signatures(files))
 
     @property
     def engine(self) -> Engine:
@@ -177,14 +183,14 @@ class Ledger:
         feed.demand(self.store, after)
         return feed.entries(self.store, after)
 
-    def delivery(self, actor: str, repository: Path) -> Delivery:
+    def delivery(self, actor: str, repository: Path, acting: Operations | None = None) -> Delivery:
         """The operations that look at a git repository, for one actor."""
         from remit.repository.repository import GitRepository
         from remit.service.delivery import Delivery
         from remit.verify.builtin import BuiltInVerifier
 
         git = GitRepository(repository, self.settings.remote, self.settings.main)
-        return Delivery(self.acting(actor), git, BuiltInVerifier(git))
+        return Delivery(acting or self.acting(actor), git, BuiltInVerifier(git))
 
     def close(self) -> None:
         """Release the store."""
@@ -196,8 +202,12 @@ def open_ledger(url: str, settings: Settings | None = None) -> Ledger:
     return Ledger(open_store(url), settings)
 
 
-def create_ledger(url: str, human: str, ledger_id: str = "") -> Ledger:
+def create_ledger(
+    url: str, human: str, ledger_id: str = "", key: KeySpec | None = None, *, served: bool = False
+) -> Ledger:
     """Make a ledger, enrol its built-in services and its first human, and open it.
+
+    With a ``key`` of that human's, nothing unproved is accepted from the beginning.
 
     Raises ``LEDGER_EXISTS`` where the name is taken; a ledger that was made but not yet opened for
     its first human is completed.
@@ -206,6 +216,7 @@ def create_ledger(url: str, human: str, ledger_id: str = "") -> Ledger:
 
     from remit.core.commands import CreateLedger
     from remit.service.operations import Caller, Operations
+    from remit.wiring.signing import signatures
 
     name = ledger_id or str(uuid.UUID(bytes=os.urandom(16), version=4))
     try:
@@ -222,7 +233,8 @@ def create_ledger(url: str, human: str, ledger_id: str = "") -> Ledger:
             if tx.head().seq:
                 store.close()
                 raise
-    answer = Operations(store, Caller(human)).run(CreateLedger(store.ledger_id, human))
+    operations = Operations(store, Caller(human), signatures=signatures())
+    answer = operations.run(CreateLedger(store.ledger_id, human, key, served))
     if isinstance(answer, Refused):
         store.close()
         raise RemitError(answer.message, answer.hint, answer.details, answer.code)
@@ -327,25 +339,6 @@ def enforced(document: Mapping[str, Any]) -> Enforced:
     from remit.destinations.documents import build
 
     return build(document, None).enforced
-
-
-def git_version(folder: Path) -> str | RepositoryRefusal:
-    """What the git program says of its version, or why there is none."""
-    from remit.core.gitfacts import RepositoryRefusal
-    from remit.machine.git import Git
-
-    done = Git().run(["version"], cwd=folder, operation="ask git for its version")
-    return done if isinstance(done, RepositoryRefusal) else done.text.strip()
-
-
-def uncommitted(folder: Path) -> list[str] | RepositoryRefusal:
-    """The tracked files in a work tree that were changed and not committed, as git tells them.
-
-    It runs with the folder's own configuration: ask only where the caller works already.
-    """
-    from remit.repository.before import uncommitted as ask
-
-    return ask(folder)
 
 
 def _sqlite_only(operation: str, url: str) -> RemitError:

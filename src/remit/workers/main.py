@@ -34,11 +34,12 @@ def make(
     app: App,
     settings: Settings | None = None,
     tell: Tell = _silent,
+    token: str = "",
 ) -> Worker:
     """A worker that acts as ``actor``; ``run()`` it, and ``stop()`` it from anywhere.
 
-    ``ttl_ms`` 0 in the settings takes the ledger's. Raises ``RemitError``: ``BAD_INPUT`` for an app
-    without handlers or an adapter that keeps too little, ``NOT_FOUND`` for a destination that is not
+    ``token`` is what it shows where agents and services need one; ``ttl_ms`` 0 in the settings takes
+    the ledger's. Raises ``RemitError``: ``BAD_INPUT`` for an app without handlers or an adapter that keeps too little, ``NOT_FOUND`` for a destination that is not
     registered, ``ACTOR_UNKNOWN`` and ``ACTOR_KIND_REFUSED``.
     """
     if not app.handlers:
@@ -47,7 +48,7 @@ def make(
             'write one: @app.handler("export")',
             code=Code.BAD_INPUT,
         )
-    operations = ledger.acting(actor)
+    operations = ledger.acting(actor, token=token)
     refused = operations.caller.misnamed() or operations.caller.built_in()
     if refused is not None:
         raise RemitError(refused.message, refused.hint, refused.details, refused.code)

@@ -19,6 +19,7 @@ from remit.surfaces.cli.groups import app
 ROOT = Path(__file__).parents[3]
 REFERENCE = ROOT / "docs/reference/cli.md"
 GLOBALS = {"--ledger", "--as", "--json", "--quiet", "--no-color", "--at", "--command-id", "--help"}
+GLOBALS |= {"--key", "--statement"}
 
 
 def commands() -> Iterator[tuple[str, Any]]:

@@ -33,7 +33,7 @@ def edited(cli: Cli, *statements: str) -> None:
 def test_actors_come_and_go(cli: Cli) -> None:
     assert cli.json("actor", "add", "bea", "--kind", "human")["actor"]["kind"] == "human"
     revoked = cli.json("actor", "revoke", "bot", "--reason", "gone")
-    assert revoked["actor"] == {"name": "bot", "kind": "agent", "revoked": True}
+    assert revoked["actor"] == {"name": "bot", "kind": "agent", "revoked": True, "keys": []}
     listed = {a["name"]: a for a in cli.json("actor", "list")["actors"]}
     assert listed["bot"]["revoked"]
     assert "revoked" in cli.text("actor", "list")
@@ -41,8 +41,10 @@ def test_actors_come_and_go(cli: Cli) -> None:
 
 def test_the_policy_is_set_and_shown(cli: Cli) -> None:
     assert cli.json("policy", "show")["policy"]["attempts"] == 5
-    changed = cli.json("policy", "set", "attempts=2", "accept_unproved=false")["policy"]
-    assert (changed["attempts"], changed["accept_unproved"], changed["revision"]) == (2, False, 2)
+    changed = cli.json("policy", "set", "attempts=2", "imported_closed_satisfies=no")["policy"]
+    assert (changed["attempts"], changed["imported_closed_satisfies"]) == (2, False)
+    assert changed["revision"] == 2
+    cli.refused("policy", "set", "accept_unproved=false", status=3, code="KEY_NEEDED")
     assert "attempts" in cli.text("policy", "show")
 
 

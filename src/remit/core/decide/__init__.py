@@ -33,9 +33,11 @@ from remit.core.decide import (
     repeating,
     reports,
 )
+from remit.core.decide.proving import shown_token
 from remit.core.events import Recorded
-from remit.core.facts import Actor, Fact, Key
+from remit.core.facts import Actor, ActorKind, Fact, Key
 from remit.core.refusals import Code, Refused
+from remit.core.services import SERVICES
 from remit.core.settlement import settle
 from remit.core.view import Draft, Missing, MoveRefused, View
 
@@ -101,6 +103,15 @@ def _may_act(draft: Draft, command: Command) -> Refused | None:
             Code.ACTOR_REVOKED,
             f"cannot act as {name}: its enrolment was revoked",
             "act as somebody else with --as",
+            {"actor": name},
+        )
+    if draft.ask.token is not None:
+        return shown_token(draft, getattr(command, "item", ""))
+    if draft.ledger.served and actor.kind is not ActorKind.HUMAN and name not in SERVICES:
+        return Refused(
+            Code.TOKEN_MISSING,
+            f"cannot act as {name}: this ledger is served, and no token was shown",
+            "set REMIT_TOKEN to a token that a human issued with 'remit actor token'",
             {"actor": name},
         )
     return None

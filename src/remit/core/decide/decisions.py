@@ -16,7 +16,7 @@ from remit.core import commands as c
 from remit.core import decision_events as e
 from remit.core.canonical import digest_of
 from remit.core.decide.asking import bad, kind_of
-from remit.core.decide.proving import enact
+from remit.core.decide.proving import Act, enact
 from remit.core.decisions import (
     AGENT_MAY_ACCEPT_FOR_HUMAN,
     Decision,
@@ -26,6 +26,7 @@ from remit.core.decisions import (
     choice_digest,
 )
 from remit.core.facts import ActorKind
+from remit.core.rechecking import make_due
 from remit.core.refusals import Code, Refused
 from remit.core.view import Draft
 
@@ -33,8 +34,14 @@ MAX_OPTIONS: Final = 20
 MAX_SCOPE: Final = 1_000
 MAX_TITLE: Final = 500
 MAX_TEXT: Final = 4_000
+MAX_HOLDS: Final = 100_000
+"""Most holds that one decision lets admission look at again."""
+
 MAX_REASON: Final = 1_000
 """Longest reason why an option is not chosen, in characters."""
+
+CURRENT: Final = (DecisionState.PROPOSED, DecisionState.ACCEPTED)
+"""States in which another may take a decision's place."""
 
 _DIGEST: Final = re.compile(r"[0-9a-f]{64}\Z")
 _LABEL: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}\Z")
@@ -184,9 +191,14 @@ def _accept(draft: Draft, cmd: c.AcceptDecision) -> Refused | None:
         found.plan,
         found.proposal,
     )
-    return enact(draft, "decision", found.id, event, f"accept {found.id}") or _supersede(
-        draft, found
-    )
+    acts: list[Act] = [("decision", found.id, event)]
+    old = draft.get("decision", found.supersedes) if found.supersedes else None
+    if isinstance(old, Decision) and old.state in CURRENT:
+        acts.append(("decision", old.id, e.DecisionSuperseded(found.id)))
+    refused = enact(draft, f"accept {found.id}", *acts)
+    if refused is None:
+        make_due(draft, f"decision:{found.kind}", MAX_HOLDS)
+    return refused
 
 
 def _reasons(
@@ -208,13 +220,6 @@ def _reasons(
     return tuple(found)
 
 
-def _supersede(draft: Draft, decision: Decision) -> Refused | None:
-    old = draft.get("decision", decision.supersedes) if decision.supersedes else None
-    if isinstance(old, Decision) and old.state in (DecisionState.PROPOSED, DecisionState.ACCEPTED):
-        draft.emit("decision", old.id, e.DecisionSuperseded(decision.id))
-    return None
-
-
 def _reject(draft: Draft, cmd: c.RejectDecision) -> Refused | None:
     found = _open(draft, cmd.decision, cmd.record, "reject")
     if isinstance(found, Refused):
@@ -222,7 +227,7 @@ def _reject(draft: Draft, cmd: c.RejectDecision) -> Refused | None:
     if not 0 < len(cmd.reason.strip()) <= MAX_TEXT:
         return bad("reason", cmd.reason, f"1 to {MAX_TEXT} characters")
     event = e.DecisionRejected(found.record, cmd.reason)
-    return enact(draft, "decision", found.id, event, f"reject {found.id}")
+    return enact(draft, f"reject {found.id}", ("decision", found.id, event))
 
 
 HANDLERS: Final[dict[type[c.Command], Callable[[Draft, Any], Refused | None]]] = {

@@ -14,10 +14,11 @@ from remit.core import commands as c
 from remit.core import item_events as e
 from remit.core.admission import requeue
 from remit.core.decide.asking import bad, fenced, find, late_report, moving
+from remit.core.decide.proving import enact
 from remit.core.decide.reports import attempt_of
 from remit.core.decide.verification import record as record_verification
 from remit.core.events import CloneMade, CommitsTaken
-from remit.core.facts import Item, Row, Work
+from remit.core.facts import Assurance, Item, Row, Work
 from remit.core.gitfacts import MatchedBy, is_full_sha
 from remit.core.limits import misspent, put_over_budget, settle_spend
 from remit.core.refusals import Code, Refused
@@ -113,14 +114,6 @@ def _approve(draft: Draft, item: Item, work: Work, cmd: c.ReviewWork) -> Refused
     refused = moving(item, "T06", Status.APPROVED)
     if refused is not None:
         return refused
-    if not draft.policy.accept_unproved and not draft.ask.assurance.startswith("signature"):
-        return Refused(
-            Code.REVIEW_UNPROVED,
-            f"cannot approve {item.id}: this approval is only {draft.ask.assurance}, policy wants"
-            " a human's signature",
-            "sign it, or set accept_unproved in the policy",
-            {"item": item.id, "assurance": draft.ask.assurance},
-        )
     digests = []
     for row_id in item.plan.rows:
         row = draft.get("row", row_id)
@@ -136,8 +129,15 @@ def _approve(draft: Draft, item: Item, work: Work, cmd: c.ReviewWork) -> Refused
         cmd.reason.inline,
         cmd.reason.ref,
     )
-    draft.emit("item", item.id, event)
-    return None
+    served = draft.ledger.served and draft.ask.assurance == Assurance.TOKEN
+    open_to_all = draft.policy.accept_unproved or served
+    return enact(
+        draft,
+        f"approve {item.id}",
+        ("item", item.id, event),
+        human=not open_to_all,
+        lacking=Code.REVIEW_UNPROVED,
+    )
 
 
 def _reopen(draft: Draft, item: Item, cmd: c.ReviewWork) -> Refused | None:
@@ -161,6 +161,20 @@ def _reopen(draft: Draft, item: Item, cmd: c.ReviewWork) -> Refused | None:
     return None
 
 
+def _unproved(draft: Draft, item: Item, work: Work) -> Refused | None:
+    """Refuse to ship on an approval that nothing proves, however it got on the ledger."""
+    proof = work.review_proof
+    proved = proof.startswith("signature") or (draft.ledger.served and proof == Assurance.TOKEN)
+    if proved or draft.policy.accept_unproved:
+        return None
+    return Refused(
+        Code.REVIEW_UNPROVED,
+        f"cannot ship {item.id}: its approval is only {proof or 'asserted'}",
+        f"let a human review it anew and sign: 'remit review {item.id}' with --key FILE",
+        {"item": item.id, "review_seq": work.review_seq},
+    )
+
+
 def _ship(draft: Draft, cmd: c.ObserveShip) -> Refused | None:
     item = find(draft, cmd.item)
     if isinstance(item, Refused):
@@ -168,7 +182,7 @@ def _ship(draft: Draft, cmd: c.ObserveShip) -> Refused | None:
     work = _handed_in(item, "ship")
     if isinstance(work, Refused):
         return work
-    refused = moving(item, "T08", Status.SHIPPED)
+    refused = moving(item, "T08", Status.SHIPPED) or _unproved(draft, item, work)
     if refused is not None:
         return refused
     for what, sha in (("commit", cmd.sha), ("base", cmd.base)):

@@ -16,6 +16,7 @@ from remit.core import commands as c
 from remit.core import effect_events as e
 from remit.core.capacity import OPTIONAL
 from remit.core.decide.asking import bad, human_only
+from remit.core.decide.proving import enact
 from remit.core.effect_facts import AdmissionPolicy, Capacity, ReplayClass, Validation
 from remit.core.envelope import ALWAYS, MAY_REQUIRE, usable_identity, usable_lane
 from remit.core.ids import MAX_INTEGER, is_actor_name
@@ -107,7 +108,8 @@ def _validation(draft: Draft, cmd: c.RegisterValidation) -> Refused | None:
     )
     same = refused or _same(draft, "validation", rules.label, rules.digest)
     if same is False:
-        draft.emit("validation", rules.label, _given(rules, e.ValidationRegistered))
+        act = ("validation", rules.label, _given(rules, e.ValidationRegistered))
+        return enact(draft, "register validation rules", act)
     return same if isinstance(same, Refused) else None
 
 
@@ -156,9 +158,11 @@ def _policy(draft: Draft, cmd: c.RegisterPolicy) -> Refused | None:
             "register them first",
             {"validation": policy.validation},
         )
-    draft.emit("policy", policy.label, _given(policy, e.AdmissionPolicyRegistered))
-    make_due(draft, "policy:*", policy.recheck_horizon)
-    return None
+    act = ("policy", policy.label, _given(policy, e.AdmissionPolicyRegistered))
+    refused = enact(draft, "register an admission policy", act)
+    if refused is None:
+        make_due(draft, "policy:*", policy.recheck_horizon)
+    return refused
 
 
 def _destination(draft: Draft, cmd: c.RegisterDestination) -> Refused | None:
@@ -177,10 +181,13 @@ def _destination(draft: Draft, cmd: c.RegisterDestination) -> Refused | None:
         "destination", there.label, problems
     )
     same = refused or _same(draft, "destination", there.label, there.digest)
-    if same is False:
-        draft.emit("destination", there.label, _given(there, e.DestinationRegistered))
+    if same is not False:
+        return same if isinstance(same, Refused) else None
+    act = ("destination", there.label, _given(there, e.DestinationRegistered))
+    refused = enact(draft, "register a destination", act)
+    if refused is None:
         make_due(draft, f"destination:{there.name}", MAX_HORIZON)
-    return same if isinstance(same, Refused) else None
+    return refused
 
 
 # Capacity.

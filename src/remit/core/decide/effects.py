@@ -14,6 +14,8 @@ from typing import Any, Final
 from remit.core import commands as c
 from remit.core import effect_commands as k
 from remit.core import effect_events as v
+from remit.core.authorizing import demand
+from remit.core.change import changed
 from remit.core.checks import Check, Result
 from remit.core.claims import (
     claim,
@@ -26,6 +28,8 @@ from remit.core.claims import (
 )
 from remit.core.decide.asking import bad, fenced, find, late_report
 from remit.core.decide.reports import attempt_of
+from remit.core.decision_events import DecisionConsumed
+from remit.core.decisions import Decision
 from remit.core.effect_facts import (
     OPEN_EFFECT,
     Destination,
@@ -37,6 +41,7 @@ from remit.core.effect_facts import (
 from remit.core.effects import AWAITS, acquire
 from remit.core.facts import Item, Lease
 from remit.core.ids import EPOCH_SHIFT
+from remit.core.intents import in_force
 from remit.core.limits import misspent, put_over_budget, settle_spend
 from remit.core.refusals import Code, Refused
 from remit.core.status import Status
@@ -84,7 +89,14 @@ def _intend(draft: Draft, cmd: k.IntendEffect) -> Refused | None:
     effect = claim(draft, item.id, intent.envelope, destination.label)
     if effect.lease == lease.id or state_of(draft, effect) in OPEN_EFFECT:
         return _tried(item, effect)
-    draft.emit("effect", effect.id, _intent_event(draft, item, intent, effect, destination, lease, cmd, checks))  # fmt: skip
+    decision = demand(draft, intent, in_force(draft, item))
+    event = _intent_event(draft, item, intent, effect, destination, lease, cmd, checks)
+    if isinstance(decision, Decision):
+        event = changed(event, decision=decision.id)
+    draft.emit("effect", effect.id, event)
+    if isinstance(decision, Decision):
+        use = f"{effect.id}#{effect.intents + 1}"
+        draft.emit("decision", decision.id, DecisionConsumed(use, decision.proposal))
     return None
 
 

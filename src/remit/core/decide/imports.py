@@ -117,7 +117,11 @@ def _gate(draft: Draft, cmd: c.ImportItem) -> str:
     rule = draft.get("rule", cmd.rule) if cmd.rule else None
     if not isinstance(rule, Rule):
         return gates.VERIFICATION_PLAN
-    return gates.IMPORT_OPEN if rule.accepted else f"{gates.RULE}/{rule.name}"
+    return (
+        gates.IMPORT_OPEN
+        if rule.counts(accept_unproved=draft.policy.accept_unproved)
+        else f"{gates.RULE}/{rule.name}"
+    )
 
 
 def _again(draft: Draft, item: Item, cmd: c.ImportItem) -> Refused | None:

@@ -12,14 +12,26 @@ from typing import Any, Final
 
 from remit.core import commands as c
 from remit.core import item_events as e
+from remit.core.authorizing import EffectNeed
 from remit.core.claims import shipped_by
 from remit.core.deadlock import BEGIN, CLEAR, Wait, cycle_of, lineage
 from remit.core.decide.asking import at_rest, bad, find, moving, planned
 from remit.core.decide.waiting import HANDLERS as WAITING
 from remit.core.decide.waiting import add_edge, closes
+from remit.core.decision_events import DecisionConsumed
+from remit.core.decisions import (
+    Decision,
+    DecisionKind,
+    conflicting,
+    covers,
+    effect_proposal,
+    rivals,
+)
+from remit.core.effect_states import own_effect
 from remit.core.events import GoalDrafted, RequirementDrafted
 from remit.core.facts import DependencyKind, Item
 from remit.core.ids import is_alias
+from remit.core.intents import intent_of
 from remit.core.refusals import Code, Refused
 from remit.core.registration import MAX_ROWS, register
 from remit.core.rows import RowSpec, problems
@@ -266,8 +278,32 @@ def _close(draft: Draft, cmd: c.CloseItem) -> Refused | None:
     refused = moving(item, "T12", Status.CLOSED)
     if refused is not None:
         return refused
-    finish(draft, item, cmd.outcome, cmd.reason, cmd.successor)
+    unresolved = _unresolved(draft, item, cmd.decision) if cmd.decision else None
+    if isinstance(unresolved, Refused):
+        return unresolved
+    finish(draft, item, cmd.outcome, cmd.reason, cmd.successor, decision=cmd.decision)
+    if unresolved is not None:
+        event = DecisionConsumed(item.id, unresolved.proposal)
+        draft.emit("decision", unresolved.id, event)
     return None
+
+
+def _unresolved(draft: Draft, item: Item, name: str) -> Decision | Refused:
+    """The decision that records the open effect of an item as unresolved (INV-4)."""
+    effect = own_effect(draft.get, item)
+    if effect is None or effect.item != item.id:
+        return bad("decision", name, f"none: {item.id} has no effect that could be open")
+    decision = draft.get("decision", name)
+    need = EffectNeed(DecisionKind.IRREVERSIBLE, (f"unresolved/{effect.id}",))
+    envelope = intent_of(draft, item).envelope
+    found = decision if isinstance(decision, Decision) else None
+    unproved = draft.policy.accept_unproved
+    digest = effect_proposal(envelope)
+    refused = covers(found, need, digest, draft.now, accept_unproved=unproved)
+    if refused is not None or found is None:
+        return refused or bad("decision", name, "one that is there")
+    others = rivals(draft.get, found, draft.now)
+    return conflicting(found, others) if others else found
 
 
 def _may_close(draft: Draft, item: Item, cmd: c.CloseItem) -> Refused | None:
@@ -324,6 +360,7 @@ def finish(
     *,
     satisfies: bool = False,
     failed: bool = False,
+    decision: str = "",
 ) -> None:
     """T12, with every open record settled by it; the flags say what dependents may take it for."""
     owner = item.owner
@@ -339,6 +376,7 @@ def finish(
         satisfies=satisfies,
         failed=failed,
         resolved=item.triage,
+        decision=decision,
     )
     draft.emit("item", item.id, closed)
 

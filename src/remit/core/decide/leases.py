@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from remit.core import commands as c
 from remit.core import item_events as e
+from remit.core import services
 from remit.core.admission import ADMISSION, requeue
 from remit.core.change import changed
 from remit.core.checks import Check, Result
@@ -36,7 +37,7 @@ from remit.core.status import Kind, Status
 from remit.core.triage import TriageKind, put_aside
 from remit.core.view import Draft
 
-QUEUE: Final = "remit-queue"
+QUEUE: Final = services.QUEUE
 """The built-in service that records expiries."""
 
 SHORTEST_TTL_MS: Final = 1_000

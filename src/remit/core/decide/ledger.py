@@ -1,4 +1,4 @@
-"""Decisions on the ledger itself: its birth, actors, rules, policy, kill switch, epochs, redaction.
+"""Decisions on the ledger itself: its birth, rules, policy, kill switch, epochs, redaction.
 
 Anyone enrolled may engage the kill switch; only a human may release it, accept a rule, enrol
 somebody or erase a blob. The first human is named at the ledger's birth.
@@ -14,23 +14,22 @@ from typing import Any, Final
 from remit.core import commands as c
 from remit.core import events as e
 from remit.core.admission import ADMISSION
+from remit.core.authority_events import ModeDeclared
 from remit.core.change import changed
+from remit.core.decide import actors
+from remit.core.decide.actors import enrolled, unfit_key
 from remit.core.decide.asking import bad, human_only
 from remit.core.decide.leases import QUEUE, SHORTEST_TTL_MS
-from remit.core.facts import Actor, ActorKind, Rule
+from remit.core.decide.proving import enact, guarded
+from remit.core.facts import ActorKind, Rule
 from remit.core.ids import MAX_EPOCH, MAX_INTEGER, is_actor_name
 from remit.core.refusals import Code, Refused
 from remit.core.registration import rows_of_rule
 from remit.core.rows import problems
+from remit.core.services import RECONCILER, SERVICES, VERIFIER
 from remit.core.view import Draft
 
-VERIFIER: Final = "remit-verifier"
-"""The built-in verifier, an enrolled service actor."""
-
-RECONCILER: Final = "remit-reconciler"
-"""The built-in reconciler, which looks effects up."""
-
-SERVICES: Final = (ADMISSION, QUEUE, VERIFIER, RECONCILER)
+__all__ = ["HANDLERS", "RECONCILER", "SERVICES", "VERIFIER"]
 
 FORMAT: Final = 1
 """Version of the event format that this code writes."""
@@ -52,44 +51,16 @@ def _create(draft: Draft, cmd: c.CreateLedger) -> Refused | None:
     for name in SERVICES:
         draft.emit("actor", name, e.ActorEnrolled(ActorKind.SERVICE), ADMISSION)
     draft.emit("actor", cmd.human, e.ActorEnrolled(ActorKind.HUMAN))
-    return None
-
-
-def _enrol(draft: Draft, cmd: c.EnrolActor) -> Refused | None:
-    kinds = [k.value for k in ActorKind]
-    if cmd.kind not in kinds:
-        return bad("actor kind", cmd.kind, "one of " + ", ".join(kinds))
-    if not is_actor_name(cmd.name):
-        return bad("actor name", cmd.name, "1 to 64 letters, digits or . _ @ + -")
-    refused = human_only(draft, f"enrol {cmd.name}")
+    if cmd.served:
+        draft.emit("ledger", "ledger", ModeDeclared(served=True))
+    if cmd.key is None:
+        return None
+    refused = unfit_key(draft, cmd.key)
     if refused is not None:
         return refused
-    if draft.get("actor", cmd.name) is not None:
-        return Refused(
-            Code.ACTOR_EXISTS,
-            f"{cmd.name} is enrolled already",
-            "see 'remit actor list', or choose another name",
-            {"actor": cmd.name},
-        )
-    draft.emit("actor", cmd.name, e.ActorEnrolled(cmd.kind))
-    return None
-
-
-def _revoke(draft: Draft, cmd: c.RevokeActor) -> Refused | None:
-    refused = human_only(draft, f"revoke {cmd.name}")
-    if refused is not None:
-        return refused
-    actor = draft.get("actor", cmd.name)
-    if not isinstance(actor, Actor):
-        return Refused(Code.NOT_FOUND, f"there is no actor {cmd.name!r}", "see 'remit actor list'")
-    if actor.revoked or cmd.name in SERVICES or cmd.name == draft.ask.actor:
-        return Refused(
-            Code.ACTOR_REVOKED if actor.revoked else Code.ACTOR_KIND_REFUSED,
-            f"cannot revoke {cmd.name}: it is revoked, built in, or yourself",
-            "see 'remit actor list'",
-            {"actor": cmd.name},
-        )
-    draft.emit("actor", cmd.name, e.ActorRevoked(cmd.reason[:MAX_REASON]))
+    draft.emit("actor", cmd.human, enrolled(cmd.key))
+    figures = changed(draft.policy, revision=draft.policy.revision + 1, accept_unproved=False)
+    draft.emit("ledger", "ledger", e.PolicySet(**asdict(figures)))
     return None
 
 
@@ -153,9 +124,9 @@ def _accept_rule(draft: Draft, cmd: c.AcceptRule) -> Refused | None:
             "look at it again",
             {"rule": cmd.name, "digest": rule.digest},
         )
-    if not rule.accepted:
+    if not rule.counts(accept_unproved=draft.policy.accept_unproved):
         event = e.RuleAccepted(rule.revision, rule.digest, cmd.reason[:MAX_REASON])
-        draft.emit("rule", cmd.name, event)
+        return enact(draft, f"accept the rule {cmd.name}", ("rule", cmd.name, event))
     return None
 
 
@@ -175,8 +146,15 @@ def _set_policy(draft: Draft, cmd: c.SetPolicy) -> Refused | None:
         return bad("policy ttl_ms", policy.ttl_ms, expected)
     if changed(policy, revision=draft.policy.revision) == draft.policy:
         return None
-    draft.emit("ledger", "ledger", e.PolicySet(**asdict(policy)))
-    return None
+    proof_changes = policy.accept_unproved != draft.policy.accept_unproved
+    if proof_changes and not guarded(draft):
+        return Refused(
+            Code.KEY_NEEDED,
+            "cannot stop accepting unproved acts: no human has a key, so nobody could sign one",
+            "enrol a key first with 'remit actor key NAME --public FILE'",
+        )
+    act = ("ledger", "ledger", e.PolicySet(**asdict(policy)))
+    return enact(draft, "set the policy", act, always=proof_changes)
 
 
 def _engage(draft: Draft, cmd: c.EngageKillSwitch) -> Refused | None:
@@ -187,9 +165,10 @@ def _engage(draft: Draft, cmd: c.EngageKillSwitch) -> Refused | None:
 
 def _release(draft: Draft, cmd: c.ReleaseKillSwitch) -> Refused | None:
     refused = human_only(draft, "release the kill switch")
-    if refused is None and draft.ledger.kill_switch:
-        draft.emit("ledger", "ledger", e.KillSwitchReleased(cmd.reason[:MAX_REASON]))
-    return refused
+    if refused is not None or not draft.ledger.kill_switch:
+        return refused
+    event = e.KillSwitchReleased(cmd.reason[:MAX_REASON], draft.ledger.engaged_seq)
+    return enact(draft, "release the kill switch", ("ledger", "ledger", event))
 
 
 def _adopt(draft: Draft, cmd: c.AdoptEpoch) -> Refused | None:
@@ -204,8 +183,8 @@ def _adopt(draft: Draft, cmd: c.AdoptEpoch) -> Refused | None:
             f"epoch {epoch} is above the highest possible ({MAX_EPOCH})",
             "give a smaller --epoch-above",
         )
-    draft.emit("ledger", "ledger", e.EpochAdopted(epoch, present, cmd.reason[:MAX_REASON]))
-    return None
+    event = e.EpochAdopted(epoch, present, cmd.reason[:MAX_REASON])
+    return enact(draft, "adopt the ledger", ("ledger", "ledger", event))
 
 
 def _jump(draft: Draft, cmd: c.RecordClockJump) -> Refused | None:
@@ -222,15 +201,15 @@ def _redact(draft: Draft, cmd: c.RedactBlob) -> Refused | None:
         return bad("reason", cmd.reason, "why it is erased")
     if not _DIGEST.match(cmd.digest):
         return bad("digest", cmd.digest, "64 hexadecimal digits in lower case")
-    if draft.get("redaction", cmd.digest) is None:
-        draft.emit("redaction", cmd.digest, e.BlobRedacted(cmd.digest, cmd.reason[:MAX_REASON]))
-    return None
+    if draft.get("redaction", cmd.digest) is not None:
+        return None
+    event = e.BlobRedacted(cmd.digest, cmd.reason[:MAX_REASON])
+    return enact(draft, "redact a blob", ("redaction", cmd.digest, event))
 
 
 HANDLERS: Final[dict[type[c.Command], Callable[[Draft, Any], Refused | None]]] = {
     c.CreateLedger: _create,
-    c.EnrolActor: _enrol,
-    c.RevokeActor: _revoke,
+    **actors.HANDLERS,
     c.RegisterRule: _register_rule,
     c.AcceptRule: _accept_rule,
     c.SetPolicy: _set_policy,

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from remit.core import commands as c
 from remit.core.decide.asking import bad, human_only
+from remit.core.decide.proving import enact
 from remit.core.ids import MAX_INTEGER
 from remit.core.limit_events import LimitSet
 from remit.core.limit_facts import REPOSITORY, Limit
@@ -40,8 +41,7 @@ def _set(draft: Draft, cmd: c.SetLimit) -> Refused | None:
         same = (old.concurrency, old.rate, old.per_ms, old.spend_micros, old.reserve_micros)
         if (*same, old.weight) == tuple(getattr(event, name) for name in event.__slots__):
             return None
-    draft.emit("limit", cmd.scope, event)
-    return None
+    return enact(draft, "set a limit", ("limit", cmd.scope, event))
 
 
 def _unfit(cmd: c.SetLimit) -> Refused | None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from remit.core import commands as c
+from remit.core import plan_commands as pc
 from remit.core import plan_events as e
 from remit.core.deadlock import own_cycle
 from remit.core.decide.asking import at_rest
@@ -49,7 +49,7 @@ class Wanted:
     plan: PlanRevision
     revision_id: str
     goal: str
-    cmd: c.ApplyPlanItem
+    cmd: pc.ApplyPlanItem
     digest: str
     proposal: str
     known: Planned | None
@@ -70,7 +70,7 @@ class Wanted:
 
 
 def apply_item(
-    draft: Draft, cmd: c.ApplyPlanItem, plan: PlanRevision, revision_id: str, goal: str
+    draft: Draft, cmd: pc.ApplyPlanItem, plan: PlanRevision, revision_id: str, goal: str
 ) -> Refused | None:
     """Make the item what the plan says, by whatever way its status leaves open."""
     found = draft.get("planned", entry_of(plan.id, "item", cmd.record.label))
@@ -91,7 +91,7 @@ def apply_item(
     return _succeed(draft, item, wanted)
 
 
-def _bounded(cmd: c.ApplyPlanItem) -> Refused | None:
+def _bounded(cmd: pc.ApplyPlanItem) -> Refused | None:
     if len(cmd.waits) <= MAX_DEPENDENCIES:
         return None
     return Refused(
@@ -122,7 +122,7 @@ def _foreign(item: Item | None, plan: PlanRevision, record: PlanItem) -> Refused
 
 def _wanted(
     draft: Draft,
-    cmd: c.ApplyPlanItem,
+    cmd: pc.ApplyPlanItem,
     plan: PlanRevision,
     revision_id: str,
     goal: str,
@@ -246,7 +246,7 @@ def _make(draft: Draft, wanted: Wanted, before: Item | None) -> Refused | None:
     return _knot(draft, name, wanted.plan.id) if waited_for else None
 
 
-def _kept(cmd: c.ApplyPlanItem) -> tuple[PlanItem, str]:
+def _kept(cmd: pc.ApplyPlanItem) -> tuple[PlanItem, str]:
     """The record as its event holds it, and the blob of its body."""
     refs = dict(cmd.texts)
     return without(cmd.record, refs), refs.get("body", "")

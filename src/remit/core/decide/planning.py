@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from remit.core import commands as c
+from remit.core import plan_commands as pc
 from remit.core import plan_events as e
 from remit.core.decide.asking import bad
 from remit.core.decide.plan_items import apply_item, digests_of
@@ -34,7 +35,7 @@ from remit.core.refusals import Code, Refused
 from remit.core.view import Draft
 
 
-def _open(draft: Draft, cmd: c.OpenPlan) -> Refused | None:
+def _open(draft: Draft, cmd: pc.OpenPlan) -> Refused | None:
     fault = names_problem(cmd.label)
     if fault:
         return bad("name of the plan", cmd.label, fault)
@@ -56,7 +57,7 @@ def _open(draft: Draft, cmd: c.OpenPlan) -> Refused | None:
     return None
 
 
-def _moved(cmd: c.OpenPlan, found: int) -> Refused:
+def _moved(cmd: pc.OpenPlan, found: int) -> Refused:
     return Refused(
         Code.PLAN_MOVED,
         f"cannot apply the plan {cmd.label!r} onto revision {cmd.base_revision}: it is at {found}",
@@ -94,7 +95,7 @@ def _unsealed(draft: Draft, name: str, digest: str) -> tuple[PlanRevision, str] 
     return plan, f"{plan.id}@{under_way.revision}"
 
 
-def _record(draft: Draft, cmd: c.ApplyPlanRecord) -> Refused | None:
+def _record(draft: Draft, cmd: pc.ApplyPlanRecord) -> Refused | None:
     found = _unsealed(draft, cmd.plan, cmd.digest)
     if isinstance(found, Refused):
         return found
@@ -135,7 +136,7 @@ def _taken(kind: str, label: str, carrier: str, plan: str) -> Refused:
 
 def _event(
     draft: Draft,
-    cmd: c.ApplyPlanRecord,
+    cmd: pc.ApplyPlanRecord,
     revision_id: str,
     name: str,
     revision: int,
@@ -177,7 +178,7 @@ def _reference(draft: Draft, kind: str, label: str) -> str:
     return f"{name}@{fact.revision}" if fact is not None else f"?{label}"
 
 
-def _item(draft: Draft, cmd: c.ApplyPlanItem) -> Refused | None:
+def _item(draft: Draft, cmd: pc.ApplyPlanItem) -> Refused | None:
     found = _unsealed(draft, cmd.plan, cmd.digest)
     goal = goal_of(draft, cmd.goal)
     if isinstance(found, Refused) or isinstance(goal, Refused):
@@ -193,7 +194,7 @@ _RETIRED: Final[dict[str, Any]] = {
 }
 
 
-def _retire(draft: Draft, cmd: c.RetirePlanRecord) -> Refused | None:
+def _retire(draft: Draft, cmd: pc.RetirePlanRecord) -> Refused | None:
     found = _unsealed(draft, cmd.plan, cmd.digest)
     if isinstance(found, Refused):
         return found
@@ -214,7 +215,7 @@ def _retire(draft: Draft, cmd: c.RetirePlanRecord) -> Refused | None:
     return None
 
 
-def _seal(draft: Draft, cmd: c.SealPlanPart) -> Refused | None:
+def _seal(draft: Draft, cmd: pc.SealPlanPart) -> Refused | None:
     found = _under_way(draft, cmd.plan, cmd.digest)
     if isinstance(found, Refused):
         return found
@@ -252,7 +253,7 @@ def _seal(draft: Draft, cmd: c.SealPlanPart) -> Refused | None:
     return None
 
 
-def _close(draft: Draft, cmd: c.ClosePlan) -> Refused | None:
+def _close(draft: Draft, cmd: pc.ClosePlan) -> Refused | None:
     found = _under_way(draft, cmd.plan, cmd.digest)
     if isinstance(found, Refused):
         return found
@@ -279,7 +280,7 @@ def _close(draft: Draft, cmd: c.ClosePlan) -> Refused | None:
     return None
 
 
-def _differs(plan: PlanRevision, under_way: OpenApply, cmd: c.ClosePlan) -> Refused | None:
+def _differs(plan: PlanRevision, under_way: OpenApply, cmd: pc.ClosePlan) -> Refused | None:
     """Refuse to put in force what is not, to the last record, what was checked."""
     if not under_way.sealed:
         what = "its records are not sealed"
@@ -299,7 +300,7 @@ def _differs(plan: PlanRevision, under_way: OpenApply, cmd: c.ClosePlan) -> Refu
     )
 
 
-def _undecided(draft: Draft, cmd: c.ClosePlan) -> Refused | None:
+def _undecided(draft: Draft, cmd: pc.ClosePlan) -> Refused | None:
     """Refuse while decisions contradict one another, or one that is needed is not there."""
     named = tuple(dict.fromkeys((*cmd.named, *(ref for need in cmd.needs for ref in need.refs))))
     decisions = LedgerDecisions(draft.get, cmd.proposal_digest, draft.now, cmd.plan, named)
@@ -320,7 +321,7 @@ def _undecided(draft: Draft, cmd: c.ClosePlan) -> Refused | None:
     return None
 
 
-def _faults(decisions: LedgerDecisions, cmd: c.ClosePlan) -> Iterator[tuple[Need | None, str]]:
+def _faults(decisions: LedgerDecisions, cmd: pc.ClosePlan) -> Iterator[tuple[Need | None, str]]:
     for need in cmd.needs:
         found = [decisions.fault(ref, need) for ref in need.refs]
         if "" not in found:
@@ -331,10 +332,10 @@ def _faults(decisions: LedgerDecisions, cmd: c.ClosePlan) -> Iterator[tuple[Need
 
 
 HANDLERS: Final[dict[type[c.Command], Callable[[Draft, Any], Refused | None]]] = {
-    c.OpenPlan: _open,
-    c.ApplyPlanRecord: _record,
-    c.ApplyPlanItem: _item,
-    c.RetirePlanRecord: _retire,
-    c.SealPlanPart: _seal,
-    c.ClosePlan: _close,
+    pc.OpenPlan: _open,
+    pc.ApplyPlanRecord: _record,
+    pc.ApplyPlanItem: _item,
+    pc.RetirePlanRecord: _retire,
+    pc.SealPlanPart: _seal,
+    pc.ClosePlan: _close,
 }

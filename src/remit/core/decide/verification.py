@@ -13,6 +13,7 @@ from remit.core import commands as c
 from remit.core import item_events as e
 from remit.core.checks import Result
 from remit.core.decide.asking import bad, find, kind_of, moving
+from remit.core.decide.proving import enact
 from remit.core.facts import ActorKind, Item, Row, RowOutcome, Work
 from remit.core.refusals import Code, Refused
 from remit.core.rows import RowKind, Verdict
@@ -175,5 +176,7 @@ def record(draft: Draft, cmd: c.RecordVerification) -> Refused | None:
         triage,
         kind or "",
     )
-    draft.emit("item", item.id, event)
-    return None
+    if kind_of(draft) is not ActorKind.HUMAN:
+        draft.emit("item", item.id, event)
+        return None
+    return enact(draft, f"score {item.id}", ("item", item.id, event))

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from remit.core.events import Recorded
 from remit.core.evolve import (
+    authority,
     decisions,
     documents,
     effects,
@@ -38,6 +39,7 @@ _HANDLERS = {
     **plans.HANDLERS,
     **planned.HANDLERS,
     **decisions.HANDLERS,
+    **authority.HANDLERS,
 }
 
 
@@ -51,5 +53,7 @@ def evolve(get: Get, recorded: Recorded) -> Out:
     handler = _HANDLERS.get(type(recorded.event))
     if handler is None:
         raise FoldError(recorded, f"no fold for an event of type {type(recorded.event).__name__}")
+    if recorded.assurance.startswith("signature"):
+        authority.demand_signed(get, recorded)
     handler(get, recorded, recorded.event, out)
     return out

@@ -1,4 +1,4 @@
-"""Folds of everything that is not a work item: ledger, actors, plan, imports, attempts, blobs.
+"""Folds of everything that is not a work item: ledger, plan, imports, attempts, blobs.
 
 Each of these streams folds into one small fact. Their texts stay in the events; the facts keep what
 decisions need and the seq at which the rest can be read.
@@ -15,8 +15,6 @@ from remit.core.events import Event, Recorded
 from remit.core.evolve.moves import Get, Out, add, first
 from remit.core.facts import (
     LEDGER,
-    Actor,
-    ActorKind,
     Attempt,
     Goal,
     ImportRun,
@@ -58,6 +56,9 @@ def _policy_set(get: Get, rec: Recorded, ev: e.PolicySet, out: Out) -> None:
     ledger: Ledger = _next(get, rec, "ledger")
     if ev.revision != ledger.policy.revision + 1:
         raise FoldError(rec, f"policy revision {ev.revision} does not follow")
+    loosened = ev.accept_unproved and not ledger.policy.accept_unproved
+    if loosened and not rec.assurance.startswith("signature"):
+        raise FoldError(rec, "unproved acts are accepted again, and nobody signed that")
     policy = Policy(
         ev.revision,
         ev.ttl_ms,
@@ -85,7 +86,8 @@ def _epoch_adopted(get: Get, rec: Recorded, ev: e.EpochAdopted, out: Out) -> Non
 def _kill_switch(engaged: bool) -> Handler:
     def fold(get: Get, rec: Recorded, ev: Event, out: Out) -> None:
         ledger: Ledger = _next(get, rec, "ledger")
-        out[LEDGER] = changed(ledger, version=rec.version, kill_switch=engaged)
+        since = rec.seq if engaged else ledger.engaged_seq
+        out[LEDGER] = changed(ledger, version=rec.version, kill_switch=engaged, engaged_seq=since)
 
     return fold
 
@@ -109,15 +111,6 @@ def _settlement_finished(get: Get, rec: Recorded, ev: e.SettlementFinished, out:
 def _redacted(get: Get, rec: Recorded, ev: e.BlobRedacted, out: Out) -> None:
     first(get, rec, "redaction")
     out["redaction", ev.digest] = Redaction(ev.digest, 1, rec.seq)
-
-
-def _enrolled(get: Get, rec: Recorded, ev: e.ActorEnrolled, out: Out) -> None:
-    first(get, rec, "actor")
-    out["actor", rec.entity] = Actor(rec.entity, 1, ActorKind(ev.kind), False)
-
-
-def _revoked(get: Get, rec: Recorded, ev: e.ActorRevoked, out: Out) -> None:
-    out["actor", rec.entity] = changed(_next(get, rec, "actor"), version=rec.version, revoked=True)
 
 
 def _rule_registered(get: Get, rec: Recorded, ev: e.RuleRegistered, out: Out) -> None:
@@ -147,8 +140,9 @@ def _rule_accepted(get: Get, rec: Recorded, ev: e.RuleAccepted, out: Out) -> Non
     rule: Rule = _next(get, rec, "rule")
     if (ev.revision, ev.digest) != (rule.revision, rule.digest):
         raise FoldError(rec, f"rule {rec.entity} is at another revision than the one accepted")
+    proof = rec.assurance if rec.assurance.startswith("signature") else ""
     out["rule", rec.entity] = changed(
-        rule, version=rec.version, accepted=True, accepted_by=rec.actor
+        rule, version=rec.version, accepted=True, accepted_by=rec.actor, accepted_proof=proof
     )
 
 
@@ -213,8 +207,6 @@ HANDLERS: Final[dict[type[Event], Handler]] = {
     e.SettlementDeferred: _settlement_deferred,
     e.SettlementFinished: _settlement_finished,
     e.BlobRedacted: _redacted,
-    e.ActorEnrolled: _enrolled,
-    e.ActorRevoked: _revoked,
     e.RuleRegistered: _rule_registered,
     e.RuleAccepted: _rule_accepted,
     e.GoalDrafted: _goal_drafted,

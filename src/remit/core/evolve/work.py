@@ -16,7 +16,7 @@ from remit.core.effect_facts import Intent
 from remit.core.events import Event, Recorded
 from remit.core.evolve import limits
 from remit.core.evolve.moves import Get, Out, account, add, check_move, item_of, load
-from remit.core.facts import Hold, Item, RowOutcome, Triage, Work
+from remit.core.facts import Assurance, Hold, Item, RowOutcome, Triage, Work
 from remit.core.fold import FoldError
 from remit.core.ids import EPOCH_SHIFT
 from remit.core.rows import Verdict
@@ -169,7 +169,9 @@ def _approved(get: Get, rec: Recorded, ev: e.ReviewApproved, out: Out) -> None:
         raise FoldError(rec, f"{rec.actor} held a lease on {item.id} and approved it (INV-16)")
     if ev.head != work.head:
         raise FoldError(rec, "approved another head than the one that was handed in")
-    _moved(get, rec, ev, out, item, work=changed(work, reviewer=rec.actor, review_seq=rec.seq))
+    proof = "" if rec.assurance == Assurance.ASSERTED else rec.assurance
+    reviewed = changed(work, reviewer=rec.actor, review_seq=rec.seq, review_proof=proof)
+    _moved(get, rec, ev, out, item, work=reviewed)
 
 
 def _reopened(get: Get, rec: Recorded, ev: e.ItemReopened, out: Out) -> None:

@@ -19,12 +19,24 @@ PAGE: Final = 1_000
 
 def actors(tx: ReadTx, limit: int = 0) -> dict[str, Any]:
     """Everybody who was ever enrolled, by name; ``limit`` 0 means all."""
-    found = [
-        {"name": fact.name, "kind": fact.kind.value, "revoked": fact.revoked}
-        for fact in _all(tx, "actor")
-        if isinstance(fact, Actor)
-    ]
+    found = [actor_of(fact) for fact in _all(tx, "actor") if isinstance(fact, Actor)]
     return _cut("actors", found, limit)
+
+
+def actor_of(fact: Actor) -> dict[str, Any]:
+    """An actor as the interface names it, with the keys that count or counted."""
+    keys = [
+        {
+            "fingerprint": key.fingerprint,
+            "kind": key.kind,
+            "hardware": key.hardware,
+            "expires_at": None if key.expires_at is None else rendering.rfc3339(key.expires_at),
+            "revoked": key.revoked,
+            "seq": key.enrolled_seq,
+        }
+        for key in fact.keys
+    ]
+    return {"name": fact.name, "kind": fact.kind.value, "revoked": fact.revoked, "keys": keys}
 
 
 def rules(tx: ReadTx, limit: int = 0) -> dict[str, Any]:
@@ -50,7 +62,12 @@ def policy(tx: ReadTx) -> dict[str, Any]:
     fact = tx.load([LEDGER])[LEDGER]
     assert isinstance(fact, Ledger), "a ledger has its own fact from its first event on"
     shown: dict[str, Any] = rendering.plain(fact.policy)
-    return {**shown, "kill_switch": fact.kill_switch, "epoch": fact.epoch}
+    return {
+        **shown,
+        "kill_switch": fact.kill_switch,
+        "epoch": fact.epoch,
+        "served": fact.served,
+    }
 
 
 def limits(tx: ReadTx, limit: int = 0) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from remit.core import gates
 from remit.core.change import changed
+from remit.core.decisions import Decision, DecisionState
 from remit.core.facts import Actor, ActorKind, Item, Rule, Triage
 from remit.core.refusals import Refused
 from remit.core.status import Status
@@ -55,6 +56,9 @@ def how_to_open(item: Item) -> str:
                 f" 'remit dep rm {item.id} {target[1:]}'"
             )
         return f"finish {target} first: 'remit show {target}'"
+    if item.hold is not None and item.hold.reason == "HUMAN_DECISION_MISSING":
+        kind = "irreversible-action-authorization"
+        return f"a human decides: 'remit decision propose TITLE --kind {kind} --work {item.id}'"
     return f"'remit recheck {item.id}'"
 
 
@@ -84,7 +88,7 @@ def _stopper(item: Item) -> str:
 
 
 def inbox(tx: ReadTx, actor: str, limit: int) -> dict[str, Any]:
-    """What waits for this actor: its leases, reviews it may do, and for humans records and rules."""
+    """What waits for this actor: its leases, reviews it may do, and for humans records, rules and decisions."""
     fact = tx.load([("actor", actor)])["actor", actor]
     human = isinstance(fact, Actor) and fact.kind is ActorKind.HUMAN
     found: list[dict[str, Any]] = []
@@ -102,10 +106,12 @@ def inbox(tx: ReadTx, actor: str, limit: int) -> dict[str, Any]:
             [shown] = summaries(tx, [item])
             found.append({**shown, "act": act})
     rules = _unaccepted(tx) if human else []
+    decisions = _undecided(tx) if human else []
     cut = found[:limit] if limit else found
     return {
         "items": cut,
         "rules": rules,
+        "decisions": decisions,
         "total": len(found),
         "truncated": len(found) > len(cut),
     }
@@ -118,6 +124,19 @@ def _unaccepted(tx: ReadTx) -> list[dict[str, Any]]:
         {"name": f.name, "revision": f.revision, "digest": f.digest}
         for f in facts.values()
         if isinstance(f, Rule) and not f.accepted
+    ]
+
+
+def _undecided(tx: ReadTx) -> list[dict[str, Any]]:
+    """Decisions that wait for a human and may still be made."""
+    names = tx.names("decision", "", RECORDS)
+    facts = tx.load([("decision", name) for name in names]).values()
+    return [
+        {"id": f.id, "kind": str(f.kind), "title": f.title, "proposed_by": f.proposed_by}
+        for f in facts
+        if isinstance(f, Decision)
+        and f.state is DecisionState.PROPOSED
+        and (f.expires_at is None or tx.now() < f.expires_at)
     ]
 
 

@@ -12,7 +12,9 @@ import typer
 
 from remit.core.refusals import Code
 from remit.surfaces.cli import (
+    actors,
     deciding,
+    decisions,
     drafting,
     following,
     ledger_commands,
@@ -42,8 +44,10 @@ COMMANDS: Final = (
     submitting,
     serving,
     deciding,
+    decisions,
     looking,
     moving,
+    actors,
     operating,
     limiting,
     ledger_commands,

@@ -77,6 +77,24 @@ _COMMAND_ID = Annotated[
         rich_help_panel=GLOBAL,
     ),
 ]
+_KEY = Annotated[
+    str,
+    typer.Option(
+        "--key",
+        metavar="FILE",
+        help="Sign as the acting human with this key, by ssh-keygen.",
+        rich_help_panel=GLOBAL,
+    ),
+]
+_STATEMENT = Annotated[
+    str,
+    typer.Option(
+        "--statement",
+        metavar="FILE",
+        help="Sign elsewhere: writes what is to be signed; repeat once FILE.sig is there.",
+        rich_help_panel=GLOBAL,
+    ),
+]
 
 
 def _version(wanted: bool) -> None:
@@ -98,7 +116,12 @@ _EVERYWHERE: Final = (
     ("no_color", _NO_COLOR, False),
 )
 _READS: Final = (*_EVERYWHERE, ("at", _AT, None))
-_WRITES: Final = (*_EVERYWHERE, ("command_id", _COMMAND_ID, ""))
+_WRITING: Final = (
+    ("command_id", _COMMAND_ID, ""),
+    ("key", _KEY, ""),
+    ("statement", _STATEMENT, ""),
+)
+_WRITES: Final = (*_EVERYWHERE, *_WRITING)
 
 Run = Callable[..., Answer]
 
@@ -125,7 +148,7 @@ def root_options(app: typer.Typer) -> None:
         given.pop("version")
         ctx.obj = _options(given)
 
-    _sign(root, [], (("version", _VERSION, False), *_READS, _WRITES[-1]))
+    _sign(root, [], (("version", _VERSION, False), *_READS, *_WRITING))
     app.callback()(root)
 
 
@@ -161,7 +184,13 @@ def _declare(
 def _demand_taken(before: Options, name: str, options: Sequence[tuple[str, Any, Any]]) -> None:
     """Refuse a global option before the command's name that the command does not take."""
     taken = [option for option, _, _ in options]
-    for option, value in (("at", before.at), ("command_id", before.command_id or None)):
+    given = (
+        ("at", before.at),
+        ("command_id", before.command_id or None),
+        ("key", before.key or None),
+        ("statement", before.statement or None),
+    )
+    for option, value in given:
         if value is not None and option not in taken:
             shown = f"--{option.replace('_', '-')}"
             kind = "only reads take it" if option == "at" else "only what changes the ledger does"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -22,6 +23,9 @@ DRIFT_US: Final = 5_000_000
 
 ROOM_BYTES: Final = 100 * 1024 * 1024
 """Free disk below which the store is reported as failing."""
+
+MOST_KEYS: Final = 1_000
+"""Most events of an actor that are looked at for its keys."""
 
 Check = dict[str, Any]
 
@@ -39,10 +43,47 @@ def examine(session: Session, repository: Path | None) -> list[Check]:
     found.append(
         check("sandbox", "NOT_TESTED", "this version runs no unattended work and has no sandbox")
     )
-    found.append(
-        check("keys", "NOT_TESTED", "this version has no signatures; actors are asserted labels")
-    )
+    found.append(_keys(session))
     return found
+
+
+def _keys(session: Session) -> Check:
+    """Whether a key of the acting human signs unprompted for this user, and so counts for nothing."""
+    from remit.core.facts import Actor
+
+    try:
+        with session.ledger.reading() as tx:
+            fact = tx.load([("actor", session.actor)])["actor", session.actor]
+            enrolled = [r.event for r in tx.stream(f"actor/{session.actor}", 0, MOST_KEYS)]
+    except (Stop, RemitError):
+        return check("keys", "NOT_TESTED", "there is no ledger to ask for keys")
+    live = {k.fingerprint for k in fact.keys if not k.revoked} if isinstance(fact, Actor) else set()
+    if not live:
+        return check("keys", "NOT_TESTED", f"{session.actor} has no key here")
+    return _tried([e for e in enrolled if getattr(e, "fingerprint", "") in live], len(live))
+
+
+def _tried(enrolled: Sequence[Any], number: int) -> Check:
+    from remit.core.authority_events import KeyEnrolled
+    from remit.ports.signing import SignatureFault
+    from remit.wiring.signing import signatures
+
+    adapter, blocked = signatures(), ""
+    for event in enrolled:
+        if not isinstance(event, KeyEnrolled):
+            continue
+        key = adapter.key(f"{event.kind} {event.blob}")
+        if isinstance(key, SignatureFault):
+            return check("keys", "FAIL", f"{event.fingerprint}: {key.reason}", "revoke it")
+        reach = adapter.reach(key)
+        if reach.result == "FAIL":
+            said = f"{event.fingerprint} signs unprompted, by {reach.where}"
+            return check("keys", "FAIL", said, "give it a passphrase, or take it out of the agent")
+        if reach.result == "BLOCKED":
+            blocked = f"{event.fingerprint}: {reach.where} could not be tried"
+    if blocked:
+        return check("keys", "BLOCKED", blocked, "see that ssh-add and ssh-keygen can be run")
+    return check("keys", "PASS", f"{number} keys, none of which signs unprompted where remit looks")
 
 
 def _python() -> Check:
@@ -124,7 +165,7 @@ def _git(session: Session, named: Path | None) -> list[Check]:
         return [check("git", "BLOCKED", stopped.refused.message, stopped.refused.hint)]
     except RemitError as trouble:
         return [check("git", "BLOCKED", trouble.message, trouble.hint)]
-    from remit.wiring import git_version
+    from remit.wiring.folders import git_version
 
     version = git_version(at.cwd)
     if isinstance(version, RepositoryRefusal):

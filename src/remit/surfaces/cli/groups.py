@@ -37,6 +37,7 @@ plan: Final = _group("plan", PLAN, "Whole plans: one file from goal to evidence 
 dep: Final = _group("dep", PLAN, "Let items wait on one another.")
 report: Final = _group("report", WORK, "Say how work goes, or hand it in.")
 triage: Final = _group("triage", LOOK, "Settle what no rule may settle alone.")
+decision: Final = _group("decision", LOOK, "What humans decided, and what waits for them.")
 actor: Final = _group("actor", OPERATE, "Who may act.")
 rule: Final = _group("rule", OPERATE, "Default rules that give items a check.")
 policy: Final = _group("policy", OPERATE, "The figures that decisions use.")

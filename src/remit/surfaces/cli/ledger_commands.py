@@ -37,6 +37,12 @@ def _verified(screen: Screen, data: Any) -> None:
     if data["unproved"]:
         said = ", ".join(f"{number} {name}" for name, number in data["unproved"].items())
         screen.line(f"unproved (the actor is a label): {said}")
+    if data["signatures"]:
+        screen.line(f"{data['signatures']} signatures verified")
+    for root in data["roots"]:
+        screen.line(
+            f"rests on the key {root['fingerprint']} of {root['actor']} (seq {root['seq']})"
+        )
     if not data["rows_compared"]:
         screen.line("rows were not compared with the events")
 
@@ -58,13 +64,14 @@ def verify(
         typer.Option("--size", metavar="N", min=0, help="How many events it was noted over."),
     ] = None,
 ) -> Answer:
-    """Check every event, blob and row; exits 7 with the first bad one named first.
+    """Check every event, signature, blob and row; exits 7 with the first bad one named first.
 
     Note events and root somewhere else: given back with --size and --root, they show a cut or
     rewritten ledger.
     """
     from remit.core.evolve import evolve
     from remit.service.integrity import verify as check
+    from remit.wiring.signing import signatures
 
     if root and (len(root) != 64 or set(root.lower()) - set("0123456789abcdef")):
         raise stop(
@@ -77,6 +84,7 @@ def verify(
             root=root.lower() or None,
             size=size,
             progress=lambda done, total: report("events", done, total),
+            signatures=signatures(),
         )
     problems = [
         {"seq": p.seq or None, "where": p.where, "found": p.found, "expected": p.expected}
@@ -89,6 +97,11 @@ def verify(
         "problems": problems,
         "first_bad_seq": found.first_bad_seq,
         "unproved": dict(found.unproved),
+        "unproved_acts": [{"seq": a.seq, "type": a.type, "actor": a.actor} for a in found.acts],
+        "signatures": found.signed,
+        "roots": [
+            {"seq": r.seq, "actor": r.actor, "fingerprint": r.fingerprint} for r in found.roots
+        ],
         "rows_compared": found.rows_compared,
         "truncated": found.truncated,
     }

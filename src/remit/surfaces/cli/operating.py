@@ -1,4 +1,4 @@
-"""Commands that steer a ledger: actors, default rules, policy, the kill switch.
+"""Commands that steer a ledger: default rules, policy, the kill switch.
 
 Most of them need a human; the core says so, whoever calls.
 """
@@ -20,7 +20,7 @@ from remit.service.reading.registers import rule as read_rule
 from remit.surfaces.cli import rules, showing
 from remit.surfaces.cli.answers import Answer, Stop, stop
 from remit.surfaces.cli.declare import OPERATE, reads, writes
-from remit.surfaces.cli.groups import actor, kill_switch, policy, rule
+from remit.surfaces.cli.groups import kill_switch, policy, rule
 from remit.surfaces.cli.planning import Why, event_of
 from remit.surfaces.cli.progress import shown
 from remit.surfaces.cli.session import Session, accepted
@@ -28,42 +28,7 @@ from remit.surfaces.cli.session import Session, accepted
 if TYPE_CHECKING:  # it loads the tables, which --json does without
     from remit.surfaces.cli.screen import Screen
 
-ActorName = Annotated[str, typer.Argument(metavar="NAME", help="The actor's name.")]
 RuleName = Annotated[str, typer.Argument(metavar="NAME", help="The rule's name, such as default.")]
-
-
-def _actor(screen: Screen, data: Any) -> None:
-    found = data["actor"]
-    screen.line(f"{found['name']}: {found['kind']}{', revoked' if found['revoked'] else ''}")
-
-
-@writes(actor, "add", OPERATE, "remit actor add bea --kind human", "remit actor add bot-1")
-def actor_add(
-    session: Session,
-    name: ActorName,
-    kind: Annotated[
-        str, typer.Option("--kind", metavar="KIND", help="human, agent or service.")
-    ] = "agent",
-) -> Answer:
-    """Let somebody act. A name is a label in this version; nothing proves it."""
-    command = c.EnrolActor(name, kind)
-    done = accepted(session.operations.enrol(command, command_id=session.command_id))
-    data = {"actor": {"name": name, "kind": kind, "revoked": False}, "event": event_of(done)}
-    return Answer(data, _actor)
-
-
-@writes(actor, "revoke", OPERATE, 'remit actor revoke bot-1 --reason "replaced"')
-def actor_revoke(session: Session, name: ActorName, reason: Why = "") -> Answer:
-    """Accept nothing new from an actor; what it did stays."""
-    command = c.RevokeActor(name, reason)
-    done = accepted(session.operations.revoke(command, command_id=session.command_id))
-    from remit.core.facts import Actor
-
-    with session.ledger.reading() as tx:
-        fact = tx.load([("actor", name)])["actor", name]
-    assert isinstance(fact, Actor), "it was revoked just now"
-    found = {"name": name, "kind": fact.kind.value, "revoked": fact.revoked}
-    return Answer({"actor": found, "event": event_of(done)}, _actor)
 
 
 @reads(rule, "show", OPERATE, "remit rule show default")

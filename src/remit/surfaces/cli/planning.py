@@ -266,10 +266,12 @@ def note(
     return Answer(after(session, name, done), said)
 
 
-def _close(session: Session, item: str, outcome: str, reason: str, successor: str = "") -> Answer:
+def _close(
+    session: Session, item: str, outcome: str, reason: str, successor: str = "", decision: str = ""
+) -> Answer:
     name = session.exact(item)
     follows = session.exact(successor) if successor else ""
-    command = c.CloseItem(name, outcome, c.Text(reason), follows)
+    command = c.CloseItem(name, outcome, c.Text(reason), follows, decision)
     done = accepted(session.operations.close(command, command_id=session.command_id))
     return Answer(after(session, name, done), said)
 
@@ -295,6 +297,10 @@ def close(
     superseded_by: Annotated[
         str, typer.Option("--superseded-by", metavar="ID", help="The item that takes its place.")
     ] = "",
+    decision: Annotated[
+        str,
+        typer.Option("--decision", metavar="D-N", help="Records its open effect as unresolved."),
+    ] = "",
     reason: Why = "",
 ) -> Answer:
     """Finish an item without verifying it; the outcome is named and stays."""
@@ -304,7 +310,7 @@ def close(
             f"cannot close {item}: no outcome was named",
             "name one with --outcome, or its successor with --superseded-by",
         )
-    return _close(session, item, outcome or "superseded", reason, superseded_by)
+    return _close(session, item, outcome or "superseded", reason, superseded_by, decision)
 
 
 @writes(app, "cancel", PLAN, 'remit cancel W-4 --reason "no longer needed"')

@@ -25,6 +25,7 @@ from remit.surfaces.cli.answers import Answer, envelope, flush_out, stop, write_
 from remit.surfaces.cli.declare import WORK, stands
 from remit.surfaces.cli.groups import app
 from remit.surfaces.cli.session import Session
+from remit.surfaces.cli.signing import TOKEN
 from remit.surfaces.cli.visible import visible
 from remit.surfaces.cli.working import duration_ms
 
@@ -171,7 +172,8 @@ def worker(
         duration_ms("--grace", grace) / 1_000 or GRACE_S,
     )
     teller = Teller(session)
-    made = make(session.ledger, session.actor, found, settings, teller)
+    shown = os.environ.get(TOKEN, "")
+    made = make(session.ledger, session.actor, found, settings, teller, shown)
     teller("started", {"actor": session.actor, "concurrency": concurrency, "handlers": len(found.handlers)})  # fmt: skip
     with stopped_by_signals(made):
         report = made.run()

@@ -38,6 +38,8 @@ class Options:
     no_color: bool = False
     at: int | None = None
     command_id: str = ""
+    key: str = ""
+    statement: str = ""
 
     def over(self, other: Options) -> Options:
         """These options, and those of ``other`` where these are silent."""
@@ -50,6 +52,8 @@ class Options:
             no_color=self.no_color or other.no_color,
             at=other.at if self.at is None else self.at,
             command_id=self.command_id or other.command_id,
+            key=self.key or other.key,
+            statement=self.statement or other.statement,
         )
 
 
@@ -113,8 +117,10 @@ class Session:
 
     @property
     def operations(self) -> Operations:
-        """The canonical operations of the acting person."""
-        return self.ledger.acting(self.actor)
+        """The canonical operations of the acting person, with what this call shows of it."""
+        from remit.surfaces.cli.signing import what_is_shown
+
+        return self.ledger.acting(self.actor, **what_is_shown(self.options))
 
     def delivery(self, repository: Path | None = None) -> Delivery:
         """The operations that look at the git repository.
@@ -128,7 +134,7 @@ class Session:
         observed = finding.repository(self.url, repository)
         config = load(observed.absolute())
         self.ledger.settings = Settings(config.remote, config.main)
-        return self.ledger.delivery(self.actor, observed)
+        return self.ledger.delivery(self.actor, observed, self.operations)
 
     def exact(self, name: str) -> str:
         """The item that a write names: an id or a whole work id, never an abbreviation."""

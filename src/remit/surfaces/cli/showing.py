@@ -75,7 +75,7 @@ def blocked(screen: Screen, data: Data) -> None:
 
 def inbox(screen: Screen, data: Data) -> None:
     """What waits for somebody."""
-    if not data["items"] and not data["rules"]:
+    if not data["items"] and not data["rules"] and not data["decisions"]:
         screen.line(f"nothing waits for {data['actor']}")
         return
     if data["items"]:
@@ -83,6 +83,10 @@ def inbox(screen: Screen, data: Data) -> None:
         screen.table(("TO DO", "ID", "STATUS", "TITLE"), rows)
     for rule in data["rules"]:
         screen.line(f"rule {rule['name']} waits for a human: 'remit rule accept {rule['name']}'")
+    for one in data["decisions"]:
+        screen.line(
+            f"{one['id']} waits for a human: {one['title']} ('remit decision show {one['id']}')"
+        )
     _more(screen, data, len(data["items"]))
 
 

@@ -22,6 +22,7 @@ from remit.surfaces.cli.declare import OPERATE, START, stands, writes
 from remit.surfaces.cli.groups import app
 from remit.surfaces.cli.progress import shown
 from remit.surfaces.cli.session import Session
+from remit.surfaces.cli.signing import key_spec
 from remit.surfaces.cli.working import Repository
 
 if TYPE_CHECKING:  # it loads the tables, which --json does without
@@ -36,15 +37,34 @@ def _made(screen: Screen, data: Any) -> None:
     if data["config"]:
         screen.line(f"configuration: {data['config']} (commit it)")
     screen.line(f"first human: {data['human']}")
+    if data["fingerprint"]:
+        screen.line(f"key: {data['fingerprint']}; nothing unproved is accepted")
     screen.line('next: remit create "Fix the parser" --verify "pytest -q tests/test_parser.py"')
 
 
-@stands(app, "init", START, "remit init", "remit init --human ann")
+@stands(
+    app,
+    "init",
+    START,
+    "remit init",
+    "remit init --human ann",
+    "remit init --key ~/.ssh/id_ed25519.pub",
+)
 def init(
     session: Session,
     human: Annotated[
         str, typer.Option("--human", metavar="NAME", help="The first human; default: who acts.")
     ] = "",
+    key: Annotated[
+        str,
+        typer.Option(
+            "--key", metavar="FILE", help="That human's public key: proof is then needed."
+        ),
+    ] = "",
+    served: Annotated[
+        bool,
+        typer.Option("--served", help="Agents will reach it through a server alone."),
+    ] = False,
 ) -> Answer:
     """Make a ledger here, and a configuration to commit.
 
@@ -54,18 +74,19 @@ def init(
     from remit.wiring import create_ledger, on_server, path_of, url_of
 
     at = finding.place()
+    spec = key_spec(key) if key else None
     named = session.options.ledger or os.environ.get("REMIT_LEDGER", "")
     first = human or session.actor
     session.config  # noqa: B018  # a configuration with a fault is refused before anything is made
     if on_server(named):
-        made = create_ledger(named, first)
+        made = create_ledger(named, first, key=spec, served=served)
         url = made.store.url
     else:
         path = path_of(named).absolute() if named else finding.new_ledger(at)
         _free(path, at, named)
         _folder(path.parent)
         url = url_of(path)
-        made = create_ledger(url, first)
+        made = create_ledger(url, first, key=spec, served=served)
     ledger_id = made.store.ledger_id
     made.close()
     config = session.config.path or _write_config((at.top or at.cwd) / NAME)
@@ -74,6 +95,8 @@ def init(
             "ledger": url,
             "ledger_id": ledger_id,
             "human": first,
+            "fingerprint": spec.fingerprint if spec else None,
+            "served": served,
             "config": str(config) if config else None,
         },
         _made,
@@ -141,7 +164,7 @@ def _checks(screen: Screen, data: Any) -> None:
 
 @stands(app, "doctor", START, "remit doctor", "remit doctor --json")
 def doctor(session: Session, repository: Repository = None) -> Answer:
-    """Check what remit needs here: clock, store, git. Exits 6 where a check fails.
+    """Check what remit needs here: clock, store, git, keys. Exits 6 where a check fails.
 
     Each check has one of four results; what nobody looked at is NOT_TESTED, never a pass.
     """

@@ -304,7 +304,7 @@ def _committed(
     Another's clone is not asked: its configuration could start programs. A late or repeated report
     is no hand-in. Raises ``NOTHING_TO_REVIEW`` where the report would leave changes behind.
     """
-    from remit.wiring import uncommitted
+    from remit.wiring.folders import uncommitted
 
     head = finding.head_of(clone or here.cwd)
     with session.ledger.reading() as tx:
