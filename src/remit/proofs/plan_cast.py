@@ -71,7 +71,8 @@ class PlanCast:
 
     ``applied`` of them, from the first, are in force one after the other when the world begins, and
     ``given`` decisions are proposed. At most ``opens`` applies begin after that, no revision follows
-    on ``revisions``, and no record is applied while there are ``items`` items or more.
+    on ``revisions``, and none begins that might make more than ``items`` items. ``keyed``: the human has
+    a key; ``strict``: from the beginning only what is signed counts.
     """
 
     bundles: tuple[Bundle, ...]
@@ -81,6 +82,8 @@ class PlanCast:
     opens: int = 3
     revisions: int = 3
     items: int = 4
+    keyed: bool = False
+    strict: bool = False
 
     def proposal(self, number: int, begin: int, unit_us: int) -> c.ProposeDecision:
         """The command that proposes a decision; the world begins at ``begin``."""

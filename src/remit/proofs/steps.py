@@ -22,6 +22,7 @@ from remit.core.facts import LEDGER, Dependency, Fact, Item, Key, Ledger
 from remit.core.ids import EPOCH_SHIFT
 from remit.proofs import oracle
 from remit.proofs.effect_steps import EffectSteps
+from remit.proofs.plan_steps import PlanSteps
 from remit.proofs.properties import Tally, Violation
 from remit.proofs.world import NO_GHOST, Decided, Ghost, Stage, State, Taken
 
@@ -44,6 +45,9 @@ AFTER_THE_END: Final = (
     "FollowerReleased",
     "CancellationObserved",
     "SpendSettled",
+    "ItemReplanned",
+    "ItemUnplanned",
+    "ItemSucceeded",
 )
 """All that may be said of an item that has ended."""
 
@@ -61,6 +65,7 @@ class Steps:
         self.stage = stage
         self.tally = tally
         self.effects = EffectSteps(stage, tally.demand) if stage.world.effects else None
+        self.plans = PlanSteps(stage, tally.demand) if stage.world.plans else None
 
     def after(self, state: State, taken: Taken) -> State:
         """The state after a step's decisions are stored, with every event judged on the way.
@@ -68,7 +73,13 @@ class Steps:
         Raises ``Violation`` at the first that should not have been.
         """
         facts, ghosts = dict(state.facts), dict(state.ghosts)
-        after = replace(state, facts=facts, ghosts=ghosts, locals=dict(state.locals))
+        after = replace(
+            state,
+            facts=facts,
+            ghosts=ghosts,
+            locals=dict(state.locals),
+            books=dict(state.books),
+        )
         for n, decided in enumerate(taken.decided):
             beside = taken.refused is not None or n + 1 < len(taken.decided)
             if beside:
@@ -124,6 +135,8 @@ class Steps:
                 raise Violation("fold-equals-decision", str(fault)) from fault
             if self.effects is not None:
                 self.effects.event(state, decided, rec, get, out)
+            if self.plans is not None:
+                self.plans.event(state, decided, rec, get, out)
             facts.update(out)
             touched.update(out)
             new = out.get(("item", rec.stream))

@@ -235,11 +235,14 @@ class Apply:
                 )
 
     def _moved(self) -> set[Name]:
-        """Records that are not what the plan in force has, however far an earlier try got."""
-        change = self.change
-        return {(each.kind, each.label) for each in change.changed} | {
-            (KINDS[type(r)], r.label) for r in change.added
-        }
+        """Records that are not what the plan in force has, or that an earlier try had otherwise."""
+        change, known = self.change, self.proposed.known
+        written = {name for name, entry in known.here.items() if entry.revision > self._revision()}
+        return (
+            written
+            | {(each.kind, each.label) for each in change.changed}
+            | {(KINDS[type(r)], r.label) for r in change.added}
+        )
 
     def _retired(self) -> Iterator[Command]:
         plan, digest = self.plan, self.proposed.digest
