@@ -39,6 +39,9 @@ PLANNER: Final = "ann"
 
 ID: Final = "P-1"
 KEY: Final = "SHA256:" + "k" * 43
+SPARE: Final = "SHA256:" + "s" * 43
+"""A second key of the human, so that the first can be revoked."""
+
 OTHER_KEY: Final = "SHA256:" + "o" * 43
 """A key that nobody has enrolled."""
 
@@ -262,6 +265,8 @@ def begun(stage: Stage) -> State:
     if cast.keyed:
         key = KeySpec(KEY, "ssh-ed25519", "A" * 68, reach="PASS")
         _take(stage, state, Step(HUMAN, c.EnrolKey(HUMAN, key)))
+        spare = c.EnrolKey(HUMAN, changed(key, fingerprint=SPARE))
+        _take(stage, state, signed(stage, state, spare, "d" * 32))
     if cast.strict:
         policy = changed(stage.world.policy, accept_unproved=False)
         _take(stage, state, signed(stage, state, c.SetPolicy(policy), "f" * 32))
@@ -281,7 +286,7 @@ def begun(stage: Stage) -> State:
 def _write_books(stage: Stage, state: State) -> None:
     """What the search would have written down on the way."""
     bundle, plan = in_force(stage, state), plan_of(stage, state)
-    state.books = {"nonce/ff": 1} if plan_cast(stage).strict else {}
+    state.books = {"nonce/ff": 1} if plan_cast(stage).strict else {}  # what the world began with
     if plan is None or bundle is None:
         return
     state.books["closed"] = plan.revision

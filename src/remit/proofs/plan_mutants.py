@@ -11,6 +11,7 @@ from typing import Final
 from remit.core.change import changed
 from remit.proofs import plan_worlds as worlds
 from remit.proofs.faults import Mutant
+from remit.proofs.plan_cast import PlanCast, double, node
 
 _GATES: Final = "remit.core.planned_gates"
 _FOLD: Final = "remit.core.evolve.planned"
@@ -22,6 +23,19 @@ _EVOLVE: Final = "remit.core.evolve.decisions"
 _PROVE: Final = "remit.core.decide.proving"
 _KEYS: Final = "remit.core.evolve.authority"
 
+_SIGNED: Final = worlds.SIGNED.plans or PlanCast(())
+_APART: Final = double(nodes=(node(1), node(2)))
+_REMOVED: Final = changed(
+    worlds.SIGNED,
+    groups=frozenset(("decide", "lease")),
+    plans=changed(
+        _SIGNED,
+        bundles=(_APART, _SIGNED.bundles[1]),
+        given=1,
+        keyed=False,
+        strict=False,
+    ),
+)
 _ROWS: Final = changed(worlds.SUCCEED, groups=frozenset(("recheck", "lease")))
 _TRIES: Final = changed(worlds.SUCCEED, groups=frozenset(("recheck", "decide")))
 
@@ -51,16 +65,21 @@ PLAN_MUTANTS: Final = (
         ((f"{_GATES}:ask_gates", "yield Gate.SCOPE, scope > 0,", "yield Gate.SCOPE, True,"),),
     ),
     Mutant(
-        "retired-row-proves",
-        _ROWS,
+        "removed-item-is-leased",
+        _REMOVED,
         "chain-complete-when-ready",
         (
             (
-                f"{_GATES}:ask_gates",
-                "if row.direct and not row.retired and row.plan == plan.id",
-                "if row.direct",
+                "remit.core.decide.plan_parting:part",
+                "kept = item.terminal or",
+                "kept = True or item.terminal or",
             ),
-            (f"{_FOLD}:_replanned", "ev.verification_plan_refs", "item.plan.rows"),
+            (f"{_FOLD}:_parted", "left=True", "left=False"),
+            (
+                "remit.core.decide.choosing:barred",
+                "if governed is not None and",
+                'if governed is not None and draft.get("plan", governed.plan).open is not None and',
+            ),
         ),
     ),
     Mutant(
@@ -71,25 +90,32 @@ PLAN_MUTANTS: Final = (
     ),
     Mutant(
         "conflict-ignored-at-the-close",
-        worlds.DECIDE,
+        worlds.WAIVE,
         "conflict-stops-planning",
         ((f"{_PLAN}:_undecided", "for ids in decisions.conflicts():", "for ids in ():"),),
     ),
     Mutant(
         "need-not-asked-at-the-close",
-        worlds.APPLY,
+        worlds.WAIVE,
         "removal-needs-decision",
-        ((f"{_PLAN}:_faults", 'if "" not in found:', "if False:"),),
+        (
+            (f"{_PLAN}:_faults", 'if "" not in found:', "if False:"),
+            (
+                f"{_EVOLVE}:_consumed",
+                "_next(get, rec, DecisionState.ACCEPTED)",
+                "_next(get, rec, *DecisionState)",
+            ),
+        ),
     ),
     Mutant(
         "decision-against-allows",
-        worlds.APPLY,
+        worlds.DECIDE,
         "removal-needs-decision",
         ((f"{_DECISIONS}:covers", "if not decision.permits:", "if False:"),),
     ),
     Mutant(
         "decision-for-another-proposal",
-        worlds.DECIDE,
+        worlds.WAIVE,
         "removal-needs-decision",
         ((f"{_DECISIONS}:covers", "if decision.proposal != proposal_digest:", "if False:"),),
     ),
@@ -140,18 +166,11 @@ PLAN_MUTANTS: Final = (
         "unprompted-key-counts",
         worlds.SIGNED,
         "proof-fits-the-act",
-        (
-            (f"{_PROVE}:_unfit_key", "elif proof.reach is Result.FAIL:", "elif False:"),
-            (
-                f"{_PROVE}:_unfit_key",
-                "elif proof.reach is not Result.PASS and not proof.presence:",
-                "elif False:",
-            ),
-        ),
+        ((f"{_PROVE}:_unfit_key", "if not found:", "if code is Code.KEY_IN_REACH or not found:"),),
     ),
     Mutant(
         "consumed-by-the-revision-before",
-        worlds.APPLY,
+        worlds.WAIVE,
         "consumed-by-exact-revision",
         (
             (
@@ -207,6 +226,11 @@ PLAN_MUTANTS: Final = (
                 f"{_PLAN}:_close",
                 "_differs(plan, under_way, cmd) or _undecided(draft, cmd)",
                 "_undecided(draft, cmd)",
+            ),
+            (
+                "remit.core.evolve.plans:_closed",
+                "if sealed != (True",
+                "if False and sealed != (True",
             ),
         ),
     ),

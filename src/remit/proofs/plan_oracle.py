@@ -67,7 +67,7 @@ def records(bundle: Bundle) -> Iterator[tuple[str, Any]]:
         ("row", bundle.rows),
         ("item", bundle.items),
     ):
-        for record in part:  # type: ignore[attr-defined]  # a tuple of records, whatever the kind
+        for record in part:
             yield kind, record
 
 

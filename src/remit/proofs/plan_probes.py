@@ -70,6 +70,8 @@ def _opened(tally: Tally, stage: Stage, state: State) -> None:
             continue
         shut = oracle.shut(bundle, record, known, state.now, strict=hard)
         waits = [d.via for d in item.dependencies if work.worth(items, d, ledger.policy) != "met"]
-        fits = (str(item.status) == "ready") == (not shut and not waits)
+        ready = str(item.status) == "ready"
         said = (item.id, item.status, item.gate, item.hold, "shut:", sorted(shut), waits)
-        tally.demand("gates-open-when-due", fits, *said)
+        tally.demand("undone-decision-shuts", not (ready and "decision" in shut), *said)
+        tally.demand("gates-hold", not (ready and (shut or waits)), *said)
+        tally.demand("gates-open-when-due", ready or shut or waits, *said)

@@ -59,10 +59,9 @@ def check_plans(demand: Demand, stage: Stage, state: State) -> None:
 
 def _carried(demand: Demand, state: State, bundle: Any, label: str, carrier: Item | None) -> None:
     """Whoever carries a record was made for what the plan says now, also where it is done."""
-    fits = carrier is not None and carrier.plan.governed is not None
-    demand(
-        "stale-reopens", fits and not carrier.plan.governed.left, label, "is carried by", carrier
-    )  # type: ignore[union-attr]  # fits
+    governed = carrier.plan.governed if carrier is not None else None
+    fits = governed is not None and not governed.left
+    demand("stale-reopens", fits, label, "is carried by", carrier)
     assert carrier is not None
     noted, wanted = state.books.get(f"brief/{carrier.id}"), oracle.number_of(bundle, label)
     demand(

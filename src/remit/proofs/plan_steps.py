@@ -268,7 +268,7 @@ class PlanSteps:
             "subject": acts[0].stream,
             "ledger": "L",
             "content": oracle.digest(
-                [[r.stream, type(r.event).__name__, asdict(r.event)] for r in acts]  # type: ignore[call-overload]  # events are dataclasses
+                [[r.stream, type(r.event).__name__, asdict(r.event)] for r in acts]
             ),
         }
         said = all(signed.get(name) == value for name, value in wanted.items())

@@ -72,14 +72,8 @@ class Steps:
 
         Raises ``Violation`` at the first that should not have been.
         """
-        facts, ghosts = dict(state.facts), dict(state.ghosts)
-        after = replace(
-            state,
-            facts=facts,
-            ghosts=ghosts,
-            locals=dict(state.locals),
-            books=dict(state.books),
-        )
+        after = replace(state, facts=dict(state.facts), ghosts=dict(state.ghosts))
+        after.locals, after.books = dict(state.locals), dict(state.books)
         for n, decided in enumerate(taken.decided):
             beside = taken.refused is not None or n + 1 < len(taken.decided)
             if beside:
@@ -92,17 +86,13 @@ class Steps:
                 after.outside = replace(after.outside, look=None)
         return after
 
-    def _item(self, state: State, name: str) -> Item | None:
-        fact = self.stage.get(state, "item", name)
-        return fact if isinstance(fact, Item) else None
-
     def _fence(self, state: State, decided: Decided) -> None:
         """An accepted write under a lease named its fence, in time, as its holder (INV-7)."""
         cmd = decided.command
         if not isinstance(cmd, FENCED):
             return
-        item = self._item(state, cmd.item)
-        lease = item.lease if item is not None else None
+        item = self.stage.get(state, "item", cmd.item)
+        lease = item.lease if isinstance(item, Item) else None
         ledger = self.stage.get(state, *LEDGER)
         fits = (
             lease is not None
@@ -260,7 +250,6 @@ class Steps:
             self.due(state, old)
 
     def _clean(self, state: State, old: Item, ev: Any) -> bool:
-        """Whether effect work is handed back with nothing reported and nothing intended."""
         if not isinstance(ev, e.LeaseReleased) or old.reported or old.lease is None:
             return False
         return all(r.fence != old.lease.fence for r in state.outside.requests)

@@ -337,7 +337,7 @@ def _heard(values: Any, kind: type[Command]) -> Command:
         return msgspec.convert(values, kind)
     for record in (PlanGoal, PlanRequirement, PlanNode):
         if set(values["record"]) == {f.name for f in fields(record)}:
-            made = msgspec.convert(values["record"], record)
+            made: Any = msgspec.convert(values["record"], record)
             texts = tuple((path, ref) for path, ref in values["texts"])
             return kind(values["plan"], values["digest"], made, values["goal"], texts)
     raise ValueError("that is no record of a plan")
