@@ -1,4 +1,7 @@
-"""Marks of planning: rare branches of applies, of gates, of decisions and of signatures."""
+"""Marks of planning: rare branches of applies, of gates, of decisions and of signatures.
+
+A gate that no world found shut was not explored, and neither was a status in which no plan changed.
+"""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ class PlanSteps:
             if isinstance(old, Decision):
                 self._decision(old, fact)
             if kind == "row" and old is not None:
-                kept = [(f.item, f.digest, f.requirement, f.label) for f in (old, fact)]  # type: ignore[union-attr]  # rows
+                kept = [(f.item, f.digest, f.requirement, f.label) for f in (old, fact)]  # type: ignore[union-attr]  # both are rows of a plan
                 self.demand("nothing-overwritten", kept[0] == kept[1], key, *kept)
             gone = old is not None and fact is None and kind not in ("planned", "decided")
             self.demand("nothing-overwritten", not gone, kind, key, "is gone")
