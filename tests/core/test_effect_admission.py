@@ -756,3 +756,15 @@ def test_what_is_no_trigger_or_no_place_in_line_is_refused(trigger: str, after: 
     world = Effects()
     world.no("bob", c.RecheckHolds(trigger, 0, after), Code.BAD_INPUT)
     world.ok("bob", c.RecheckHolds("capacity:STANDARD", 0, "-3:4"))
+
+
+def test_pure_work_reports_nothing_of_an_effect_that_others_sent_and_nobody_found(
+    world: Effects,
+) -> None:
+    """It took over an effect of work with a consequence outside: that is refused, and no fault."""
+    world.observe()
+    item = world.submit(1, replay_class="PURE")
+    lease = world.lease(item)
+    world.put_effect(1, state="ABSENT", intents=1)
+    report = c.ReportEffect(item, lease.fence, "done", result_digest="a" * 64)
+    world.no("bob", report, Code.EFFECT_NOT_INTENDED)

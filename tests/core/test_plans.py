@@ -735,6 +735,37 @@ def test_a_missing_decision_is_refused_at_the_end_too(decided: None) -> None:
     assert of(world, "i0").gate == "plan-open/P-1"
 
 
+def test_nothing_opens_while_a_later_apply_is_under_way() -> None:
+    """What it has brought so far waits, and what was ready is held once admission looks."""
+    world = World()
+    apply(world, sound(1))
+    ready = of(world, "i0").id
+    more = replace(
+        sound(1),
+        requirements=(*sound(1).requirements, requirement(1, clauses=("c0",))),
+        nodes=(*sound(1).nodes, node(1)),
+        rows=(*sound(1).rows, row(1)),
+        items=(*sound(1).items, item(1)),
+    )
+    interrupted(world, more, 4)
+    new = of(world, "i1").id
+    for name in (ready, new):
+        world.ok(HUMAN, c.Recheck(name))
+        world.no("bob", c.GrantLease(name), Code.ITEM_NOT_READY)
+    assert (world.status(new), world.item(new).gate) == ("draft", "plan-open/P-1")
+    held = world.item(ready)
+    assert (held.status, held.hold and held.hold.trigger) == ("held", "gate:plan-open/P-1")
+    apply(world, more)
+    assert [world.status(name) for name in (ready, new)] == ["ready", "ready"]
+
+
+def test_nobody_applies_under_a_name_of_remits_own() -> None:
+    world = World()
+    found = world.ops("remit-verifier").apply_plan(sound(1))
+    assert isinstance(found, Refused)
+    assert found.code is Code.ACTOR_KIND_REFUSED
+
+
 def test_no_gate_opens_while_an_apply_is_under_way() -> None:
     world = World()
     interrupted(world, sound(2), 9)

@@ -11,7 +11,7 @@ from random import Random
 from typing import Any
 
 from tests.core.invariants import Broken, Watch
-from tests.core.world import AGENTS, BASE, COMMAND, HUMAN, OTHER, RUBRIC, VERIFIER, World, sha
+from tests.core.world import AGENTS, BASE, COMMAND, HUMAN, LOG, OTHER, RUBRIC, VERIFIER, World, sha
 
 from remit.core import commands as c
 from remit.core.commands import Command, Text
@@ -232,7 +232,7 @@ class Traffic:
                 result = self.rnd.choice(results)
                 none = result != "verified" and self.rnd.random() < 0.5
                 findings.append(
-                    c.RowFinding(name, row.digest, result, "X", 0 if none else 1, 0, "")
+                    c.RowFinding(name, row.digest, result, "X", 0 if none else 1, 0, LOG)
                 )
         diff = self.rnd.choice(("PASS", "PASS", "PASS", "FAIL", ""))
         if actor != VERIFIER and self.rnd.random() < 0.8:

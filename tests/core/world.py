@@ -26,6 +26,7 @@ from remit.core.facts import FACT_TYPES, Fact, Item, Key, Lease, Ledger, Policy,
 from remit.core.refusals import Code, Refused
 from remit.core.rows import Control, RowKind, RowSpec
 from remit.core.signing import Proof
+from remit.ports import Blob
 from remit.ports.signing import Examined, PublicKey, Reach, SignatureFault
 from remit.service.engine import Answer, Call, Done, Engine
 from remit.service.operations import Caller, Operations
@@ -38,6 +39,9 @@ COMMAND = RowSpec(RowKind.COMMAND, argv=("check", "it"))
 RUBRIC = RowSpec(RowKind.RUBRIC, rubric="Is it good?", control=Control.NONE)
 SECOND = 1_000_000
 """Microseconds."""
+LOGGED = Blob(hashlib.sha256(b"salted" + b"log").digest(), b"salted", b"log")
+LOG = LOGGED.digest.hex()
+"""The digest of a log."""
 
 
 def key_spec(name: str, **more: Any) -> KeySpec:
@@ -110,9 +114,14 @@ class World:
         return Operations(self.store, Caller(actor), self.engine)
 
     def do(self, actor: str, command: Command, command_id: str = "") -> Answer:
-        """Run one command, what remit itself would have to have seen as well."""
-        if isinstance(getattr(command, "key", None), KeySpec):  # no adapter reads keys here
-            return self.engine.run([Call(command, actor, command_id)])[0]
+        """Run one command, what remit itself would have to have seen as well.
+
+        Findings name the blobs of their logs, which only the built-in verifier's call may.
+        """
+        keyed = isinstance(getattr(command, "key", None), KeySpec)  # no adapter reads keys here
+        if keyed or isinstance(command, c.RecordVerification):
+            blobs = () if keyed else (LOGGED,)
+            return self.engine.run([Call(command, actor, command_id, blobs)])[0]
         return self.ops(actor).observed([command], [command_id])[0]
 
     def ok(self, actor: str, command: Command, command_id: str = "") -> Done:
@@ -275,7 +284,7 @@ class World:
             item,
             found.work.shipped,
             tuple(
-                c.RowFinding(row.id, row.digest, result, "X", executed, 0, "")
+                c.RowFinding(row.id, row.digest, result, "X", executed, 0, LOG)
                 for row in facts
                 if isinstance(row, Row)
             ),

@@ -110,7 +110,9 @@ def problems(ran: Ran) -> list[dict[str, Any]]:
     return found
 
 
-APPROVED = ReviewApproved("T06", "in-review", "approved", "a" * 40, "c" * 40, (), "forced", "")
+APPROVED = ReviewApproved(
+    "T06", "in-review", "approved", "a" * 40, "c" * 40, (), (), (), (), "forced", ""
+)
 
 
 def test_an_unsigned_approval_is_unproved_and_ships_nothing(stage: Stage) -> None:

@@ -8,10 +8,13 @@ from pathlib import Path
 from typing import Any, get_type_hints
 
 import pytest
+from tests.core.plans import goal
+from tests.core.plans import item as planned
 from tests.faults.test_bad_input import COMMANDS
 from tests.ground.ledgers import HUMAN, done, head, made, ready_item, refused
 
 from remit.core import commands as c
+from remit.core import plan_commands as pc
 from remit.core.decide.ledger import SERVICES
 from remit.core.facts import Policy
 from remit.core.refusals import Code
@@ -100,6 +103,12 @@ def test_what_only_remit_can_have_seen_is_taken_from_nobody(ledger: Ledger) -> N
         c.ObserveEffect("E-1", "INDEX", "FOUND", 1, 1, 1),
         c.RepeatRequest("E-1", 1),
         c.CarryEpoch(item),
+        pc.OpenPlan("p", 0, "d", "d"),
+        pc.ApplyPlanRecord("P-1", "d", goal(1)),
+        pc.ApplyPlanItem("P-1", "d", planned(0), "export"),
+        pc.RetirePlanRecord("P-1", "d", "goal", "export"),
+        pc.SealPlanPart("P-1", "d", ""),
+        pc.ClosePlan("P-1", "d", "d", "export", (1,), (), (), ()),
     )
     assert {type(command) for command in said} == set(SEEN)
     done(ledger.acting("cyd").triage(c.OpenTriage(item, "ambiguity")))

@@ -78,7 +78,10 @@ def force(repo: Cli, actor: str, assurance: str, event: Event, item: str = "W-1"
 @pytest.mark.parametrize(
     ("event", "where"),
     [
-        (e.ReviewApproved("T06", "in-review", "approved", "a" * 40, "", (), "x", ""), "fold"),
+        (
+            e.ReviewApproved("T06", "in-review", "approved", "a" * 40, "", (), (), (), (), "x", ""),
+            "fold",
+        ),
         (e.NoteAdded("nobody wrote this", ""), "item_rows W-1"),
         (
             e.ShipObserved(

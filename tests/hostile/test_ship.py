@@ -249,3 +249,29 @@ def test_a_base_that_the_worker_names_ships_nothing(attempt: Attempt) -> None:
         assert not isinstance(answer, Refused)
     attempt.repo.json("review", attempt.item, "--approve", "--reason", "good", actor="bea")
     assert attempt.no_ship(sha) == "COMMIT_ABSENT"
+
+
+def test_a_push_after_the_approval_does_not_ship_and_is_reviewed_again(
+    repo: Cli, tmp_path: Path
+) -> None:
+    """On the branch of the clone, on one that was reported, and when it is on main as well."""
+    attempt = Attempt(repo, tmp_path)
+    good = attempt.commit()
+    attempt.push()
+    attempt.approved()
+    attempt.commit(BAD)
+    attempt.push(f"HEAD:refs/heads/remit/A-{attempt.item[2:]}.1")
+    assert attempt.no_ship(good) == "BRANCH_MOVED"
+    attempt.push()
+    assert attempt.no_ship(good) == "BRANCH_MOVED"
+    ran = repo.run("ship", attempt.item, "--commit", good, "--json", "--as", "bot")
+    assert ran.error["code"] == "APPROVAL_STALE"
+    repo.json("review", attempt.item, "--reject", "--reason", "pushed since", actor="bea")
+    assert attempt.status() == "ready"
+    attempt.lease()
+    again = attempt.commit(GOOD)
+    attempt.push()
+    attempt.approved()
+    attempt.push(f"HEAD:refs/heads/remit/A-{attempt.item[2:]}.2")
+    repo.json("ship", attempt.item, "--commit", again)
+    assert attempt.status() == "shipped"

@@ -307,3 +307,71 @@ def test_a_head_too_large_to_diff_still_ships_by_its_name(lab: Any, refused: Any
         accept_rewrite=True,
     )
     refused(found, RepositoryCode.OUTPUT_TOO_LARGE)
+
+
+# A push after the approval.
+
+
+def land(work: Work, *branches: str) -> ShipObservation | RepositoryRefusal:
+    """Ship the reviewed head while the attempt's branches are looked at."""
+    return work.repo.observe_ship(
+        work.head,
+        reviewed_head=work.head,
+        reviewed_base=work.before,
+        main_before=work.before,
+        branches=branches,
+    )
+
+
+def push_more(work: Work, *, onto: str = "work") -> str:
+    """A commit that nobody reviewed, on the attempt's branch on the remote."""
+    more: str = work.lab.commit({"src/more.py": "y = 666\n"})
+    work.lab.git("push", "-q", "origin", f"HEAD:refs/heads/{onto}")
+    return more
+
+
+def test_a_push_after_the_approval_is_seen_wherever_it_landed(work: Work, refused: Any) -> None:
+    work.lab.push()
+    shipped(land(work, "work"))
+    more = push_more(work)
+    refs = work.lab.refs()
+    for names in (("work",), ("other", "work"), ("main", "work", "-x", "a..b")):
+        found = refused(land(work, *names), RepositoryCode.BRANCH_MOVED)
+        assert (found.details["branch"], found.details["head"]) == ("work", more)
+    assert work.lab.refs() == refs  # what was fetched to compare left no ref
+    shipped(land(work))
+    shipped(land(work, "other", "main", "", "-x"))
+    work.lab.git("push", "-q", "origin", "HEAD:main")
+    refused(land(work, "work"), RepositoryCode.BRANCH_MOVED)
+    work.lab.git("push", "-q", "--force", "origin", f"{work.head}:refs/heads/work")
+    shipped(land(work, "work"))
+    work.lab.git("push", "-q", "origin", ":refs/heads/work")
+    shipped(land(work, "work"))
+
+
+def test_a_branch_that_lags_or_was_rebased_brings_nothing_new(work: Work, refused: Any) -> None:
+    lab = work.lab
+    lab.git("push", "-q", "origin", f"{work.head}~1:refs/heads/work")
+    lab.push()
+    shipped(land(work, "work"))
+    lab.git("checkout", "-q", "-b", "again", work.before)
+    lab.git("cherry-pick", "--no-commit", f"{work.before}..{work.head}")
+    lab.git("commit", "-q", "-m", "the same in one")
+    lab.git("push", "-q", "--force", "origin", "HEAD:refs/heads/work")
+    shipped(land(work, "work"))
+    lab.git("checkout", "-q", "--orphan", "nothing-in-common")
+    lab.git("commit", "-q", "--allow-empty", "-m", "another root")
+    lab.git("push", "-q", "--force", "origin", "HEAD:refs/heads/work")
+    refused(land(work, "work"), RepositoryCode.BRANCH_MOVED)
+
+
+def test_a_commit_that_only_another_clone_has_is_fetched_to_be_compared(
+    work: Work, refused: Any
+) -> None:
+    lab = work.lab
+    lab.push()
+    lab.git("pull", "-q", "origin", "main", cwd=work.other)
+    more = lab.commit({"src/more.py": "y = 9\n"}, cwd=work.other)
+    lab.git("push", "-q", "origin", "HEAD:refs/heads/work", cwd=work.other)
+    found = refused(land(work, "work"), RepositoryCode.BRANCH_MOVED)
+    assert found.details["head"] == more

@@ -131,6 +131,14 @@ class Everything(Traffic):
             return HUMAN, c.CreateItem("work", rows=(COMMAND,), priority=self.rnd.randint(0, 4))
         return super()._lease()
 
+    def _succeed(self) -> Ask:
+        """A successor for whatever there is: nothing goes stale where nothing revises a row."""
+        items = self.world.items()
+        if not items:
+            return self._lease()
+        names = self.rnd.choice(items).id, self.rnd.choice(items).id
+        return self._someone(), c.SucceedItem(*names, Text("goes on there"))
+
     # The ledger and its people.
 
     def _people(self) -> Ask:
@@ -311,6 +319,7 @@ ASKED: tuple[Callable[[Everything], Ask], ...] = (
     Everything._own,
     Everything._row,
     Everything._row,
+    Everything._succeed,
     Everything._wrong,
     Everything._wrong,
 )

@@ -101,7 +101,7 @@ class EffectAsking:
         rnd = self.rnd
         number = rnd.randint(1, 3)
         there = Destination(
-            f"INDEX-{number}", 0, "INDEX", f"{number:064x}", "", "index", number == 3, None,
+            f"INDEX-{number}", 0, "INDEX", f"{number:064x}", "", "index", number >= 2, None,
             number == 2, True, True, 0, number == 2, (30_000, None, 30_000)[number - 1], False,
             "UNDO", 0,
         )  # fmt: skip
@@ -327,6 +327,7 @@ WAYS: tuple[Callable[[EffectAsking], Ask], ...] = (
     *(EffectAsking._report,) * 4,
     *(EffectAsking._observe,) * 4,
     *(EffectAsking._capacity,) * 3,
+    *(EffectAsking._repeat,) * 2,
     EffectAsking._ended,
     EffectAsking._recheck,
     EffectAsking._recheck,

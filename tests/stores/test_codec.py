@@ -106,7 +106,7 @@ def test_names_are_camel_case_and_phases_are_written() -> None:
         DependenciesSet((("a", "b", "c"),)),  # type: ignore[arg-type]  # one short
         ItemAdmitted("", "", "", "", "", 1, 1, [Check("x", Result.PASS)]),  # type: ignore[arg-type]  # no fixed value
         ItemAdmitted("", "", "", "", "", 1, 1, (Check("x", "MAYBE"),)),  # type: ignore[arg-type]  # not a result
-        RowRegistered("", "", "", "", ["a"], "", 0, "", "", (), (), "", 0, 0, ""),  # type: ignore[arg-type]  # no fixed value
+        RowRegistered("", "", "", "", ["a"], "", 0, "", "", (), (), "", 0, 0, "", "", "", "", True),  # type: ignore[arg-type]  # no fixed value
     ],
     ids=repr,
 )  # fmt: skip

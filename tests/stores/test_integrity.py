@@ -347,14 +347,14 @@ def test_an_empty_ledger_and_a_noted_nothing() -> None:
 
 
 def test_events_that_need_proof_are_counted(filled: SqliteStore) -> None:
-    review = ReviewApproved("T06", "in-review", "approved", "h", "t", (), "fine", "")
+    review = ReviewApproved("T06", "in-review", "approved", "h", "t", (), (), (), (), "fine", "")
     append(filled, ("X-1", review), ("X-2", review), ("X-1", KillSwitchReleased("x", 0)))
     assert verify(filled, fold=fold).unproved == {"ReviewApproved": 2, "KillSwitchReleased": 1}
 
 
 @pytest.mark.parametrize("claimed", ["token", "signature", "signature+presence"])
 def test_a_proof_that_nothing_can_check_is_a_problem(filled: SqliteStore, claimed: str) -> None:
-    review = ReviewApproved("T06", "in-review", "approved", "h", "t", (), "fine", "")
+    review = ReviewApproved("T06", "in-review", "approved", "h", "t", (), (), (), (), "fine", "")
     append(filled, ("X-1", review), assurance=claimed)
     report = verify(filled, fold=fold)
     assert [(p.where, p.found) for p in report.problems if p.where == "assurance"] == [

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from remit.core.actor_commands import EnrolKey, IssueToken, RevokeKey, RevokeToken
 from remit.core.asking import NO_TEXT, Ask, Command, Text
 from remit.core.change import quick
-from remit.core.checks import Check
 from remit.core.decision_commands import AcceptDecision, ProposeDecision, RejectDecision
 from remit.core.effect_commands import (
     CancelWork,
@@ -53,6 +52,16 @@ from remit.core.ledger_commands import (
     SetPolicy,
     Settle,
     StartImport,
+)
+from remit.core.outcome_commands import (
+    CloseItem,
+    ObserveShip,
+    OpenTriage,
+    RecordVerification,
+    ResolveTriage,
+    ReviewWork,
+    RowFinding,
+    SucceedItem,
 )
 from remit.core.rows import RowSpec
 
@@ -125,6 +134,7 @@ __all__ = [
     "Settle",
     "StartImport",
     "SubmitIntent",
+    "SucceedItem",
     "Text",
 ]
 
@@ -305,88 +315,3 @@ class RecordLateReport(Command):
     reason: str
     text: Text
     spent_micros: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ReviewWork(Command):
-    """Approve or reject what was handed in. ``head`` (if given) must be the head handed in."""
-
-    item: str
-    approve: bool
-    reason: Text = NO_TEXT
-    head: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class ObserveShip(Command):
-    """What the repository adapter saw on the remote's main; only it makes this command."""
-
-    item: str
-    sha: str
-    main_sha: str
-    remote: str
-    ref: str
-    base: str
-    matched_by: str
-    patch_id: str
-
-
-@dataclass(frozen=True, slots=True)
-class RowFinding:
-    """What a verifier found for one row; ``log`` is the digest of the log blob."""
-
-    row: str
-    digest: str
-    result: str
-    reason: str
-    executed: int
-    skipped: int
-    log: str
-    checks: tuple[Check, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class RecordVerification(Command):
-    """A verifier's findings at exactly the shipped commit."""
-
-    item: str
-    commit: str
-    findings: tuple[RowFinding, ...]
-    artifact_diff: str
-    missing_artifacts: tuple[str, ...] = ()
-    out_of_scope: tuple[str, ...] = ()
-    requested_by: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class OpenTriage(Command):
-    """Put an item aside with a typed record (T10)."""
-
-    item: str
-    triage_kind: str
-    reason: Text = NO_TEXT
-    evidence: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class ResolveTriage(Command):
-    """Settle one record by a named resolution."""
-
-    record: str
-    resolution: str
-    reason: str = ""
-    successor: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class CloseItem(Command):
-    """Finish an item without verifying it.
-
-    ``decision`` records the item's open effect as unresolved; nothing else closes over one.
-    """
-
-    item: str
-    outcome: str
-    reason: Text = NO_TEXT
-    successor: str = ""
-    decision: str = ""

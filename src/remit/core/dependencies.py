@@ -1,7 +1,8 @@
 """What an edge between two items is worth: met, unmet, or dead.
 
 An edge is judged by the last item of the chain of successors behind its target. It is met only by
-evidence: a verified item, or one imported as closed where policy lets that count. What cannot be
+evidence: a verified item without stale results, or one imported as closed where policy lets that
+count. One whose results went stale is waited for, since its successor may come. What cannot be
 resolved never counts as met, and an edge that can never be met any more is dead and sends its
 dependent to triage, never silently to work (CONTRACT 5).
 
@@ -47,10 +48,11 @@ def standing(item: Item | None, *, imported_closed_satisfies: bool) -> Standing:
     if item is None:
         return UNKNOWN
     imported = item.outcome is Outcome.IMPORTED
+    verified = item.status is Status.VERIFIED
     counts = imported and item.source is not None and item.source.satisfies
     return Standing(
-        satisfied=item.status is Status.VERIFIED or (counts and imported_closed_satisfies),
-        ended=item.terminal,
+        satisfied=(verified and not item.stale) or (counts and imported_closed_satisfies),
+        ended=item.terminal and not (verified and item.stale),
         failed=item.outcome is Outcome.FAILED
         or (imported and item.source is not None and item.source.failed),
         clear=item.terminal

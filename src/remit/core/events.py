@@ -252,7 +252,8 @@ class RequirementDrafted(Event):
     """A requirement drafted from an item's own text.
 
     ``statement`` is the text, or empty where ``statement_ref`` names the blob that holds it.
-    ``ambiguous`` is the mark that drafting leaves and that an accepted rule clears.
+    ``ambiguous`` is the mark that drafting leaves and that an accepted rule clears. ``digest`` covers
+    every field but itself; approvals and results are bound to it.
     """
 
     goal_revision_id: str
@@ -260,6 +261,7 @@ class RequirementDrafted(Event):
     statement: str
     statement_ref: str
     ambiguous: bool
+    digest: str
 
 
 @event("row")
@@ -268,7 +270,9 @@ class RequirementDrafted(Event):
 class RowRegistered(Event):
     """A row of the verification plan: what will be run or judged, before the work starts.
 
-    ``digest`` covers every field but itself; a result is bound to it.
+    ``digest`` covers every field but itself; a result is bound to it. ``patch``, or the file
+    ``patch_path`` with SHA-256 ``patch_digest``, is the declared mutation. ``direct`` says that the
+    row proves its requirement itself and nothing narrower.
     """
 
     requirement_id: str
@@ -286,6 +290,10 @@ class RowRegistered(Event):
     timeout_ms: int
     output_limit_bytes: int
     origin: str
+    patch: str
+    patch_path: str
+    patch_digest: str
+    direct: bool
 
 
 @event("import")

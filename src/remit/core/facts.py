@@ -56,6 +56,7 @@ from remit.core.plan_facts import (
     Triage,
 )
 from remit.core.status import TERMINAL, Kind, Outcome, Owner, OwnerKind, Status, owner_kind
+from remit.core.work_facts import RowOutcome, Work
 
 __all__ = [
     "COUNTERS",
@@ -178,48 +179,12 @@ class Hold:
 
 @quick
 @dataclass(frozen=True, slots=True)
-class Work:
-    """What was handed in, reviewed and observed of the current round of work.
-
-    ``review_proof`` is how the approval was proved, empty where it was only asserted.
-    """
-
-    lease: str
-    branch: str
-    base: str
-    head: str
-    tree: str
-    completed_seq: int
-    reviewer: str
-    review_seq: int
-    shipped: str
-    shipped_base: str
-    ship_seq: int
-    artifact_diff: str
-    review_proof: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class RowOutcome:
-    """The newest result of one verification row, and the event that holds its evidence.
-
-    Where it gave no answer, the last answer at that commit stays before it in ``Item.results``.
-
-    ``executed`` is how many checks ran; with none the row gave no answer at that commit.
-    """
-
-    row: str
-    requirement: str
-    result: str
-    commit: str
-    executed: int
-    seq: int
-
-
-@quick
-@dataclass(frozen=True, slots=True)
 class Item:
-    """A work item: the fold of its own stream. ``lapses_at``: see ``lifetimes``."""
+    """A work item: the fold of its own stream.
+
+    ``stale`` names the rows whose results cover something that has changed since. ``lapses_at``: see
+    ``lifetimes``.
+    """
 
     id: str
     version: int
@@ -255,6 +220,7 @@ class Item:
     created_at: int
     changed_at: int
     lapses_at: int = 0
+    stale: tuple[str, ...] = ()
 
     @property
     def terminal(self) -> bool:

@@ -5,7 +5,11 @@ check (others count it as success; this does not), zero checks are no evidence, 
 answer, a cut report is no report, and a green base shows that the command does not notice the
 change that it is meant to prove.
 
-The control is the command as it is, run on the base. Without a declared reason, red means that it
+The control is the command as it is, run on the base, or on the shipped commit with the declared
+mutation. A mutation that does not apply, changes nothing or leaves the scope is no control at all,
+and nothing that ran under it is looked at: a patch that fails must never pass for a red check.
+
+Without a declared reason, red means that it
 ran and exited non-zero other than 126 and 127. A test file that the change itself adds is absent
 there, so its command fails for want of the file: that is red by this rule, and the exit status is
 recorded so that a reader can tell. A row that needs more declares the reason to look for.
@@ -20,7 +24,9 @@ from remit.core.rows import (
     NOT_EXECUTABLE,
     NOT_FOUND,
     Answer,
+    Control,
     JUnitState,
+    Mutation,
     RowCheck,
     RowKind,
     RowReason,
@@ -46,10 +52,12 @@ def judge(
     shipped: RowRun | None,
     control: RowRun | None,
     extra: Sequence[RowCheck] = (),
+    mutation: Mutation | None = None,
 ) -> RowResult:
-    """Judge a row from its run at the exact shipped commit and its control run at the base.
+    """Judge a row from its run at the exact shipped commit and its control run.
 
-    `None` for a run means that nobody ran it, which is NOT_TESTED. `extra` are further checks of
+    `None` for a run means that nobody ran it, which is NOT_TESTED. `mutation` is what became of the
+    patch of a row that declares one; without it such a row has no control. `extra` are further checks of
     the same row, such as those of the artifact diff. The verdict is `verified` only where every
     check is PASS; otherwise the first check that is not gives the reason. A rubric row is
     `not-machine-checkable` whatever ran. INV-1
@@ -61,7 +69,8 @@ def judge(
         reason = RowReason.NEEDS_HUMAN_SCORE
         check = _check("human-score", Result.NOT_TESTED, "none", "a human's score", reason)
         return RowResult(Verdict.NOT_MACHINE_CHECKABLE, reason, (check,))
-    checks = (*_shipped_checks(spec, shipped), *_control_checks(spec, control), *extra)
+    red = _control_checks(spec, control, mutation)
+    checks = (*_shipped_checks(spec, shipped), *red, *extra)
     for check in checks:
         if check.result is not Result.PASS:
             reason = check.reason or RowReason.NOT_RUN
@@ -74,6 +83,7 @@ def judge_repeats(
     shipped: Sequence[RowRun],
     control: RowRun | None,
     extra: Sequence[RowCheck] = (),
+    mutation: Mutation | None = None,
 ) -> RowResult:
     """Judge several runs of one row at the same shipped commit.
 
@@ -85,7 +95,7 @@ def judge_repeats(
         (run for run, said in zip(shipped, answers, strict=True) if said is not Answer.GREEN),
         shipped[-1] if shipped else None,
     )
-    result = judge(spec, deciding, control, extra)
+    result = judge(spec, deciding, control, extra, mutation)
     if spec.kind is RowKind.RUBRIC or not {Answer.GREEN, Answer.RED} <= set(answers):
         return result
     reason = RowReason.ANSWERS_DIFFER
@@ -151,12 +161,30 @@ def _count_checks(spec: RowSpec, run: RowRun) -> list[RowCheck]:
     ]
 
 
-def _control_checks(spec: RowSpec, run: RowRun | None) -> list[RowCheck]:
-    """The negative control: it must have run, be red, and show the declared reason."""
+def _control_checks(spec: RowSpec, run: RowRun | None, mutation: Mutation | None) -> list[RowCheck]:
+    """The negative control: it must be a control, have run, be red, and for the declared reason."""
+    if spec.control is not Control.MUTATION:
+        return _red_checks(spec, run, "the base")
+    invalid = RowReason.CONTROL_INVALID
+    if mutation is None:
+        reason, untested = RowReason.CONTROL_NOT_RUN, Result.NOT_TESTED
+        return [_check("mutation-applies", untested, "not tried", "it applies", reason)]
+    applied = _PASS if mutation.applied else Result.BLOCKED
+    found = [_check("mutation-applies", applied, mutation.found, "it applies", invalid)]
+    if mutation.applied:
+        inside = Result.BLOCKED if mutation.outside else _PASS
+        seen = ", ".join(path[:200] for path in mutation.outside[:5]) or "0"
+        found.append(_check("mutation-in-scope", inside, seen, "none out of scope", invalid))
+    if any(check.result is not _PASS for check in found):
+        return found
+    return [*found, *_red_checks(spec, run, "the mutation")]
+
+
+def _red_checks(spec: RowSpec, run: RowRun | None, where: str) -> list[RowCheck]:
     declared = spec.red_reason is not None
     if run is None:
         reason, untested = RowReason.CONTROL_NOT_RUN, Result.NOT_TESTED
-        return [_check("control-red", untested, "not run", "red on the base", reason)]
+        return [_check("control-red", untested, "not run", f"red on {where}", reason)]
     required = f"not {spec.expected_exit}, {NOT_EXECUTABLE} or {NOT_FOUND}"
     required += "" if declared else ", non-zero exit"
     code = run.exit_code

@@ -63,7 +63,9 @@ class Requirement:
 class Row:
     """A registered row of the verification plan; ``digest`` is what a result is bound to.
 
-    ``waived`` is the decision that lets it go unproved, ``successor`` the row that took its place.
+    ``direct`` says that it proves its requirement itself; ``waived`` names the decision that the
+    plan gives for letting it go unproved, which counts only while that decision does. ``successor`` is
+    the row that took its place.
     """
 
     id: str

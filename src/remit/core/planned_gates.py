@@ -28,6 +28,7 @@ from remit.core.planning.deciding import LedgerDecisions
 from remit.core.planning.findings import Gate
 from remit.core.rows import Control
 from remit.core.view import Draft
+from remit.core.waivers import waiver_need
 
 Asked = tuple[Gate, bool, str, str, str]
 """A gate, whether it is open, what was observed and required, and the evidence."""
@@ -115,7 +116,7 @@ def _red(governed: Governed, requirements: list[Any], direct: list[Row]) -> Aske
 def _decided(governed: Governed, rows: list[Row], decisions: LedgerDecisions) -> Asked:
     """Whether what only a human may allow has its decision, still accepted."""
     gate, required = Gate.DECISION, "accepted"
-    wanted = [(row.waived, _waiver(row)) for row in rows if row.waived]
+    wanted = [(row.waived, waiver_need(row.label)) for row in rows if row.waived]
     if governed.reversal == ReversalKind.IRREVERSIBLE:
         at = ("item", governed.label)
         kind, scope = DecisionKind.IRREVERSIBLE, (f"item/{governed.label}",)
@@ -127,11 +128,6 @@ def _decided(governed: Governed, rows: list[Row], decisions: LedgerDecisions) ->
         if not ref or decisions.fault(ref, need):
             return gate, False, ref or NOT_THERE, required, need.scope[0]
     return gate, True, str(len(wanted)), required, ""
-
-
-def _waiver(row: Row) -> Need:
-    kind, scope = DecisionKind.WAIVER, (f"row/{row.label}",)
-    return Need(kind, scope, "it goes unproved", ("row", row.label), "waived", (), kept=True)
 
 
 def by_plan(draft: Draft, governed: Governed, edge: Dependency) -> bool:

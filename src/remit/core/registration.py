@@ -1,7 +1,8 @@
 """Registration of verification rows: before the work starts, with a digest that results bind to.
 
 Rows come with an item, or from a default rule that a human accepted. A row is never edited: a
-changed one is a new row (CONTRACT 8, stage 4).
+changed one is a new row (CONTRACT 8, stage 4). Requirements that are drafted with an item get the
+digest that approvals and results are bound to here as well.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Sequence
 from remit.core.admission import ADMISSION
 from remit.core.canonical import digest_of
 from remit.core.change import changed
-from remit.core.events import RowRegistered
+from remit.core.events import RequirementDrafted, RowRegistered
 from remit.core.facts import ImportRun, Item, Rule
 from remit.core.item_events import RowsAttached
 from remit.core.plan_events import RowPlanned
@@ -34,7 +35,15 @@ def register(
     return tuple(ids)
 
 
-def registered(requirement: str, item: str, row: RowSpec) -> RowRegistered:
+def drafted(
+    goal_revision: str, item: str, statement: str, statement_ref: str, *, ambiguous: bool
+) -> RequirementDrafted:
+    """The event of a requirement drafted from an item's text, with its digest."""
+    parts = (goal_revision, item, statement, statement_ref)
+    return RequirementDrafted(*parts, ambiguous, digest_of((*parts, ambiguous)))
+
+
+def registered(requirement: str, item: str, row: RowSpec, *, direct: bool = True) -> RowRegistered:
     """The event of a row, with the digest over every other field of it."""
     parts = (
         str(row.kind),
@@ -49,6 +58,10 @@ def registered(requirement: str, item: str, row: RowSpec) -> RowRegistered:
         row.timeout_ms,
         row.output_limit_bytes,
         row.origin,
+        row.patch or "",
+        row.patch_path or "",
+        row.patch_digest or "",
+        direct,
     )
     return RowRegistered(requirement, item, digest_of((requirement, item, *parts)), *parts)
 
@@ -56,7 +69,10 @@ def registered(requirement: str, item: str, row: RowSpec) -> RowRegistered:
 def row_event(event: object) -> RowRegistered | None:
     """A row as it was registered, by whatever event; what a plan registered reads as any other."""
     if isinstance(event, RowPlanned):
-        found = registered(event.requirement_id, event.work_item_id, event.record.spec)
+        record = event.record
+        found = registered(
+            event.requirement_id, event.work_item_id, record.spec, direct=record.direct
+        )
         return changed(found, digest=event.proposal_digest)
     return event if isinstance(event, RowRegistered) else None
 

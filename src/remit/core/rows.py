@@ -1,6 +1,7 @@
 """Verification rows: what a row asks for, what a run yielded.
 
-A row is planned evidence: a command and a negative control, or a rubric that a human scores. This
+A row is planned evidence: a command and a negative control, or a rubric that a human scores. The
+control is the command on the base, or on the shipped commit with a declared mutation. This
 module holds the closed types of rows, runs, checks and results, the bounds that a row must keep
 (`problems`), and what one run says when seen alone (`answer`). `remit.core.judging` draws the
 verdict from them.
@@ -14,6 +15,8 @@ rows and digests is the plan's.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -30,7 +33,10 @@ PATH_LIMIT_CHARS = 1_024
 TIMEOUT_LIMIT_MS = 86_400_000
 OUTPUT_FLOOR_BYTES = 1_024
 OUTPUT_LIMIT_BYTES = 64 * 1_048_576
+PATCH_LIMIT_CHARS = 16_384
+PATCH_LIMIT_BYTES = 1_048_576
 EXIT_LIMIT = 125
+_DIGEST = re.compile(r"[0-9a-f]{64}\Z")
 NOT_EXECUTABLE = 126
 NOT_FOUND = 127
 
@@ -43,9 +49,13 @@ class RowKind(StrEnum):
 
 
 class Control(StrEnum):
-    """The negative control of a row: the command red on the base, or none (rubrics only)."""
+    """The negative control of a row: where its command must be red; none is for rubrics only.
+
+    ``BASE_RED`` is the base as it is, ``MUTATION`` the shipped commit with the row's patch applied.
+    """
 
     BASE_RED = "base-red"
+    MUTATION = "mutation"
     NONE = "none"
 
 
@@ -126,7 +136,9 @@ class RowSpec:
     that the output of the red run must contain; None means that the control must have run and
     exited non-zero other than 126 and 127. `scope` and `artifacts` are patterns of
     `remit.core.scopes`. `timeout_ms` bounds each run by the wall clock, `output_limit_bytes` what
-    is kept of its output. `origin` is "explicit" or "rule:<name>".
+    is kept of its output. `origin` is "explicit" or "rule:<name>". A mutation is the text `patch`,
+    or the file `patch_path` of the shipped commit, whose SHA-256 must be `patch_digest`: it is
+    registered before the work either way.
     """
 
     kind: RowKind
@@ -141,6 +153,27 @@ class RowSpec:
     timeout_ms: int = 600_000
     output_limit_bytes: int = 1_048_576
     origin: str = "explicit"
+    patch: str | None = None
+    patch_path: str | None = None
+    patch_digest: str | None = None
+
+    @property
+    def red_control(self) -> bool:
+        """Whether something must be seen red, as a high-risk claim needs."""
+        return self.kind is RowKind.COMMAND and self.control is not Control.NONE
+
+
+@dataclass(frozen=True, slots=True)
+class Mutation:
+    """What became of a declared mutation: whether it applied, what it changed, or why it did not.
+
+    `found` is a count of paths, or what stood in the way. `outside` names paths that it would
+    change and that lie out of scope.
+    """
+
+    applied: bool
+    found: str
+    outside: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,10 +262,37 @@ def _command_problems(spec: RowSpec) -> list[str]:
         found.append("argv: an argument has a NUL character")
     if spec.rubric is not None:
         found.append("rubric: a command row has none")
-    if spec.control is not Control.BASE_RED:
+    if spec.control is Control.NONE:
         found.append("control: only a rubric row may go without a red control")
+    found += _mutation_problems(spec)
     if spec.red_reason is not None and not 1 <= len(spec.red_reason) <= RED_REASON_LIMIT_CHARS:
         found.append(f"red_reason: must have 1 to {RED_REASON_LIMIT_CHARS} characters")
+    return found
+
+
+def _mutation_problems(spec: RowSpec) -> list[str]:
+    """A mutation is declared before the work: its text, or the digest of the file that holds it."""
+    given = (spec.patch, spec.patch_path, spec.patch_digest)
+    if spec.control is not Control.MUTATION:
+        return (
+            [] if set(given) == {None} else ["patch: only a row with the control mutation has one"]
+        )
+    found: list[str] = []
+    if (spec.patch is None) == (spec.patch_path is None):
+        found.append("patch: a mutation is a patch or the path of one, one of them")
+    if spec.patch is not None and not 1 <= len(spec.patch) <= PATCH_LIMIT_CHARS:
+        limit = f"1 to {PATCH_LIMIT_CHARS} characters"
+        found.append(
+            f"patch: must have {limit}; a longer one goes into the repository, as patch_path"
+        )
+    if spec.patch_path is not None and (fault := _path_problem(spec.patch_path)):
+        found.append(f"patch_path: {fault}")
+    if (spec.patch_path is None) != (spec.patch_digest is None):
+        found.append("patch_digest: it goes with patch_path, and only there")
+    if spec.patch_digest is not None and not _DIGEST.match(spec.patch_digest):
+        found.append("patch_digest: must be 64 hexadecimal digits in lower case")
+    if spec.red_reason is None:
+        found.append("red_reason: a mutation declares for what reason it makes the command red")
     return found
 
 
@@ -242,6 +302,8 @@ def _rubric_problems(spec: RowSpec) -> list[str]:
         found.append(f"rubric: a rubric row has 1 to {RUBRIC_LIMIT_CHARS} characters of it")
     if spec.argv or spec.junit is not None or spec.red_reason is not None:
         found.append("argv, junit, red_reason: a rubric row has none of them")
+    if {spec.patch, spec.patch_path, spec.patch_digest} != {None}:
+        found.append("patch: a rubric row has none")
     if spec.control is not Control.NONE:
         found.append("control: a rubric row has 'none'; a human scores it")
     return found
@@ -254,6 +316,15 @@ def _path_problem(path: str) -> str | None:
     if any(part in ("", ".", "..") for part in parts) or parts[0].lower() == ".git":
         return f"path {path!r} must be relative, plain and outside .git"
     return None
+
+
+def answered(spec: RowSpec, runs: Sequence[RowRun]) -> bool:
+    """Say whether runs of one row gave an answer: any that is red, or all green.
+
+    One that came to nothing beside green ones leaves the question open.
+    """
+    said = {answer(spec, run) for run in runs}
+    return Answer.RED in said or said == {Answer.GREEN}
 
 
 def answer(spec: RowSpec, run: RowRun) -> Answer:

@@ -52,14 +52,21 @@ class LateReportRecorded(Event):
 @event("item", "review")
 @dataclass(frozen=True, slots=True)
 class ReviewApproved(Event):
-    """T06: somebody who never held a lease on the item approves exactly this tree."""
+    """T06: somebody who never held a lease on the item approves exactly this tree.
+
+    The approval is bound to the rows and requirements as they are: each reference has its digest at
+    the same place of the list after it.
+    """
 
     transition_id: str
     from_: str
     to: str
     head: str
     tree: str
+    row_refs: tuple[str, ...]
     row_digests: tuple[str, ...]
+    requirement_refs: tuple[str, ...]
+    requirement_digests: tuple[str, ...]
     reason: str
     text_ref: str
 
@@ -98,15 +105,20 @@ class ShipObserved(Event):
 
 @dataclass(frozen=True, slots=True)
 class RowResultRecord:
-    """The result of one row: what was run, where, what came out, and the log that shows it."""
+    """The result of one row: what was run, where, what came out, and the log that shows it.
+
+    It covers the row with ``digest`` and the requirement with ``requirement_digest``, no others.
+    """
 
     row: str
     requirement: str
     digest: str
+    requirement_digest: str
     result: str
     reason: str
     executed: int
     skipped: int
+    answered: bool
     log: str
     checks: tuple[Check, ...]
 
@@ -114,7 +126,11 @@ class RowResultRecord:
 @event("item", "verify")
 @dataclass(frozen=True, slots=True)
 class VerificationRecorded(Event):
-    """A verifier's results; with T09 or T10 where they decide, without a move where more is due."""
+    """A verifier's results; with T09 or T10 where they decide, without a move where more is due.
+
+    ``waived`` pairs rows that go unproved with the accepted decision that lets them. ``changed``
+    names what is no longer what was approved.
+    """
 
     transition_id: str
     from_: str
@@ -128,6 +144,31 @@ class VerificationRecorded(Event):
     requested_by: str
     record: str
     triage_kind: str
+    waived: tuple[tuple[str, str], ...]
+    changed: tuple[str, ...]
+
+
+@event("item")
+@dataclass(frozen=True, slots=True)
+class ResultsMarkedStale(Event):
+    """Results of a verified item cover what has changed since; nothing relies on them any more.
+
+    ``changed`` names the rows, requirements and decisions that are no longer what was covered.
+    """
+
+    rows: tuple[str, ...]
+    changed: tuple[str, ...]
+
+
+@event("item")
+@dataclass(frozen=True, slots=True)
+class SuccessorLinked(Event):
+    """Work on a verified item whose results are stale goes on in another, which stands for it."""
+
+    successor: str
+    stale: tuple[str, ...]
+    reason: str
+    text_ref: str
 
 
 @event("item")

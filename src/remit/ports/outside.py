@@ -60,8 +60,12 @@ class Repository(Protocol):
         reviewed_base: str,
         main_before: str,
         accept_rewrite: bool = False,
+        branches: Sequence[str] = (),
     ) -> ShipObservation | RepositoryRefusal:
-        """Observe that a commit lies within the remote's main and is the reviewed change."""
+        """Observe that a commit lies within the remote's main and is the reviewed change.
+
+        Nothing else may have been pushed to ``branches``, those of the attempt.
+        """
         ...
 
     def make_clone(
@@ -79,13 +83,18 @@ class Repository(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class RowFound:
-    """What the verifier found for one row, and the log that shows it."""
+    """What the verifier found for one row, and the log that shows it.
+
+    ``answered`` says whether any run of it was red, or all were green: what else the runs were is no
+    answer.
+    """
 
     row: str
     result: RowResult
     executed: int
     skipped: int
     log: bytes
+    answered: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +118,10 @@ class Verifier(Protocol):
         scope: Sequence[str],
         artifacts: Sequence[str],
         progress: Callable[[str, str], None] | None = None,
+        repeats: int = 1,
     ) -> Found | RepositoryRefusal:
-        """Verify rows at exactly the shipped commit, with their control at the base."""
+        """Verify rows at exactly the shipped commit, each ``repeats`` times, with their control.
+
+        The control runs at the base, or at the shipped commit under a mutation within ``scope``.
+        """
         ...

@@ -54,9 +54,7 @@ def local(item: Item, ghost: Ghost, get: Get) -> tuple[bytes, ...]:
         item.unmet,
         item.counted,
         item.reported,
-        tuple(
-            sorted((rows[r.row], str(r.result), r.commit[:1], r.executed > 0) for r in item.results)
-        ),
+        tuple(sorted((rows[r.row], str(r.result), r.commit[:1], r.answered) for r in item.results)),
         triage,
         _STATUS[item.triaged_from] if item.triaged_from else None,
         str(item.outcome or ""),

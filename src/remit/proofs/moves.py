@@ -38,6 +38,7 @@ from remit.proofs.world import (
 JUST_BEFORE_US: Final = UNIT_US - 1
 VERIFIER: Final = "remit-verifier"
 MOST_RECORDS: Final = 2
+LOG: Final = "d" * 64
 _REASON: Final = c.Text("because")
 _QUEUED: Final = (Status.DRAFT, Status.HELD, Status.READY)
 
@@ -187,7 +188,7 @@ def _found(
     diff: str,
 ) -> Step:
     rows = tuple(
-        c.RowFinding(row, stage.get(state, "row", row).digest, found[0], "", found[1], 0, "")  # type: ignore[union-attr]  # a row of the plan
+        c.RowFinding(row, stage.get(state, "row", row).digest, found[0], "", found[1], 0, LOG)  # type: ignore[union-attr]  # a row of the plan
         for row, found in zip(item.plan.rows, findings, strict=False)
         if found is not None
     )

@@ -252,8 +252,8 @@ MUTANTS: Final = (
         (
             (
                 "remit.core.decide.verification:_outcome",
-                "all(latest.get(row)",
-                "any(latest.get(row)",
+                "complete = all(",
+                "complete = any(",
             ),
         ),
     ),
@@ -305,7 +305,7 @@ MUTANTS: Final = (
         (
             (
                 "remit.core.dependencies:standing",
-                "item.status is Status.VERIFIED or",
+                "(verified and not item.stale) or",
                 "item.terminal or",
             ),
         ),

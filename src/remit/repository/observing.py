@@ -113,7 +113,7 @@ def _fetch(host: Host, upstream: Upstream, operation: str) -> str | RepositoryRe
     args += ["--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--no-prune"]
     args += ["--refmap=", "--end-of-options", upstream.remote]
     args += [f"+{upstream.remote_ref}:{incoming}"]
-    extra = _ssh_settings(host, operation)
+    extra = ssh_settings(host, operation)
     if isinstance(extra, RepositoryRefusal):
         return extra
     done = host.run(args, operation, trust=Trust.PERSON, network=True, extra=extra)
@@ -145,14 +145,7 @@ def _why_no_fetch(
     args = ["ls-remote", "--exit-code", "--end-of-options", upstream.remote, upstream.remote_ref]
     asked = host.run(args, operation, trust=Trust.PERSON, network=True, answers=(0, 2), extra=extra)
     if isinstance(asked, RepositoryRefusal):
-        if asked.code in (RepositoryCode.GIT_MISSING, RepositoryCode.GIT_TIMEOUT):
-            return asked
-        return RepositoryRefusal(
-            RepositoryCode.REMOTE_UNREACHABLE,
-            f"{operation}: the remote {upstream.remote!r} did not answer; expected its main",
-            f"check the network and your access: git ls-remote {upstream.remote}",
-            {"remote": upstream.remote, "said": asked.details.get("said", "")},
-        )
+        return remote_said(upstream, asked, operation)
     if asked.exit_code == 2:
         return RepositoryRefusal(
             RepositoryCode.MAIN_ABSENT,
@@ -163,7 +156,19 @@ def _why_no_fetch(
     return fetch
 
 
-def _ssh_settings(host: Host, operation: str) -> dict[str, str] | RepositoryRefusal:
+def remote_said(upstream: Upstream, asked: RepositoryRefusal, operation: str) -> RepositoryRefusal:
+    """Name a remote that did not answer; that git is missing or took too long stays what it is."""
+    if asked.code in (RepositoryCode.GIT_MISSING, RepositoryCode.GIT_TIMEOUT):
+        return asked
+    return RepositoryRefusal(
+        RepositoryCode.REMOTE_UNREACHABLE,
+        f"{operation}: the remote {upstream.remote!r} did not answer; expected its branches",
+        f"check the network and your access: git ls-remote {upstream.remote}",
+        {"remote": upstream.remote, "said": asked.details.get("said", "")},
+    )
+
+
+def ssh_settings(host: Host, operation: str) -> dict[str, str] | RepositoryRefusal:
     """Keep ssh from prompting, unless the person chose an ssh command of their own."""
     environment = host.git.environment(Trust.PERSON)
     if "GIT_SSH_COMMAND" in environment or "GIT_SSH" in environment:

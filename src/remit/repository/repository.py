@@ -28,8 +28,10 @@ from remit.core.gitfacts import (
     is_attempt_id,
     is_branch_name,
 )
+from remit.core.rows import Mutation
 from remit.machine.git import Git
-from remit.repository import clones, observing, patches
+from remit.repository import branches as attempt_branches
+from remit.repository import clones, mutating, observing, patches
 from remit.repository.host import Host, locate, sha_refusal
 from remit.repository.observing import Reviewed, Upstream
 
@@ -78,6 +80,7 @@ class GitRepository:
         reviewed_base: str,
         main_before: str,
         accept_rewrite: bool = False,
+        branches: Sequence[str] = (),
     ) -> ShipObservation | RepositoryRefusal:
         """Observe that `sha` lies within the remote's main and is the reviewed change (T08).
 
@@ -85,17 +88,24 @@ class GitRepository:
         has the patch id of `reviewed_base..reviewed_head` and equals it verbatim (rebased,
         squashed, or the merge of it). The base of the landed change is the merge-base of `sha`
         and `main_before`, the last main observed before it landed; where others landed in
-        between, a rebased or squashed change starts as many commits back as match it.
+        between, a rebased or squashed change starts as many commits back as match it. `branches`
+        are those of the attempt: where one stands on the remote at another change than the reviewed
+        one, something was pushed since. Names that git could misread are left out, and so is main.
 
         Refuses, beside those of `observe_main`: BAD_SHA, COMMIT_ABSENT, NOT_A_COMMIT,
         COMMIT_UNMERGED, PATCH_DIFFERS, BASE_UNUSABLE (`main_before` contains `sha` already),
-        HISTORY_UNRELATED.
+        HISTORY_UNRELATED, BRANCH_MOVED.
         """
         host = self._host("observe ship")
         if isinstance(host, RepositoryRefusal):
             return host
         reviewed = Reviewed(reviewed_head, reviewed_base, main_before)
-        return observing.observe_ship(host, self._upstream, sha, reviewed, accept_rewrite)
+        seen = observing.observe_ship(host, self._upstream, sha, reviewed, accept_rewrite)
+        if isinstance(seen, RepositoryRefusal):
+            return seen
+        usable = [name for name in branches if is_branch_name(name)]
+        moved = attempt_branches.moved_branch(host, self._upstream, sha, reviewed, usable)
+        return seen if moved is None else moved
 
     def make_clone(
         self,
@@ -183,6 +193,30 @@ class GitRepository:
         if isinstance(host, RepositoryRefusal):
             return host
         return clones.clean_checkout(host, sha, directory.absolute())
+
+    def read_patch(self, sha: str, path: str, digest: str) -> bytes | str | RepositoryRefusal:
+        """Return the patch at `path` of commit `sha`, if its SHA-256 is `digest`.
+
+        Returns what stands in the way as text where there is no such file, it is too large, or it
+        is another one. Refuses BAD_SHA, COMMIT_ABSENT, NOT_A_COMMIT.
+        """
+        host = self._host("read a patch")
+        if isinstance(host, RepositoryRefusal):
+            return host
+        return mutating.read_patch(host, sha, path, digest)
+
+    def apply_mutation(
+        self, made: CheckoutMade, patch: bytes, scopes: Sequence[Sequence[str]]
+    ) -> Mutation | RepositoryRefusal:
+        """Apply a patch to a clean checkout, whole or not at all, and say what it changed.
+
+        That it does not apply, or changes nothing, is an answer. Paths that lie outside any of
+        `scopes` are named in it. Nothing but the checkout is written.
+        """
+        host = self._host("apply a mutation")
+        if isinstance(host, RepositoryRefusal):
+            return host
+        return mutating.apply_patch(host, made, patch, scopes)
 
     def remove_checkout(self, made: CheckoutMade) -> RepositoryRefusal | None:
         """Remove a checkout and all that was left in it; None when it is gone."""

@@ -15,23 +15,23 @@ from pathlib import Path
 from typing import Any
 
 from remit.core import commands as c
-from remit.core.checks import Check, Result
 from remit.core.decide.ledger import VERIFIER
-from remit.core.facts import Actor, ActorKind, Item, Lease, Row, Work
+from remit.core.facts import Actor, ActorKind, Item, Lease, Work
 from remit.core.gitfacts import RepositoryCode, RepositoryRefusal, Takeover
 from remit.core.ids import EPOCH_SHIFT, attempt_id
 from remit.core.item_events import CompletionReported, ShipObserved, VerificationRecorded
 from remit.core.refusals import Code, Refused
-from remit.core.rows import RowKind, Verdict
 from remit.core.status import Status
 from remit.ports import ReadTx
 from remit.ports.outside import Repository, Verifier
 from remit.service.answered import answer_under, event_under
 from remit.service.engine import Answer, Call, Done
+from remit.service.handed_in import branches_of, taken_over
 from remit.service.operations import Operations
 from remit.service.outside import nothing_new, refused_by
 from remit.service.reading.items import exact
 from remit.service.registered import finding_of, rows_of
+from remit.service.scoring import score_of
 from remit.service.texts import blob_of
 
 
@@ -172,7 +172,9 @@ class Delivery:
     ) -> Answer:
         """Observe the remote's main and ship what was reviewed, if it is there (T08).
 
-        Only a human may accept that main was rewritten since it was last observed.
+        Only a human may accept that main was rewritten since it was last observed. Refuses
+        ``APPROVAL_STALE`` where a branch of the attempt, a row or a requirement is not what was
+        approved; the item stays, since only a reviewer may send it back (T07).
         """
         item = self._item(name)
         if isinstance(item, Refused):
@@ -189,14 +191,16 @@ class Delivery:
         work = _approved(item)
         if isinstance(work, Refused):
             return work
-        if not self._taken(work):
+        with self.operations.store.read() as tx:
+            taken, branches = taken_over(tx, work), branches_of(tx, work)
+        if not taken:
             return Refused(
                 Code.COMMIT_ABSENT,
                 f"cannot ship {item.id}: the commits of {work.head} were reported, never taken over",
                 "hand the work in from its clone: 'remit report completion'",
                 {"item": item.id, "head": work.head},
             )
-        seen = self._observe(sha, work, accept_rewrite)
+        seen = self._observe(sha, work, branches, accept_rewrite)
         if isinstance(seen, RepositoryRefusal):
             return refused_by(seen)
         ship = c.ObserveShip(
@@ -211,12 +215,6 @@ class Delivery:
         )
         return self.operations.observed([ship], [command_id])[0]
 
-    def _taken(self, work: Work) -> bool:
-        """Whether remit took the commits over itself, and so worked out head and base itself."""
-        with self.operations.store.read() as tx:
-            event = tx.at_seq([work.completed_seq])[work.completed_seq].event
-        return isinstance(event, CompletionReported) and event.taken_over
-
     def _no_human(self, what: str) -> Refused | None:
         actor = self.operations.caller.actor
         with self.operations.store.read() as tx:
@@ -230,7 +228,9 @@ class Delivery:
             {"actor": actor},
         )
 
-    def _observe(self, sha: str, work: Work, accept_rewrite: bool) -> Any:
+    def _observe(
+        self, sha: str, work: Work, branches: tuple[str, ...], accept_rewrite: bool
+    ) -> Any:
         """Look from the last main observed before it landed; that may be the reviewed base."""
         before = self.repository.last_observed_main()
         bases = [work.base]
@@ -244,6 +244,7 @@ class Delivery:
                 reviewed_base=work.base,
                 main_before=main_before,
                 accept_rewrite=accept_rewrite,
+                branches=branches,
             )
             unusable = isinstance(seen, RepositoryRefusal) and seen.code in (
                 RepositoryCode.BASE_UNUSABLE,
@@ -258,11 +259,13 @@ class Delivery:
         name: str,
         *,
         progress: Callable[[str, str], None] | None = None,
+        repeats: int = 1,
         command_id: str = "",
     ) -> Answer:
         """Run all command rows and the artifact diff as the built-in verifier (T09 or T10).
 
-        Whoever calls it is recorded as the one who asked; the verifier is an actor of its own.
+        Each command runs ``repeats`` times at the shipped commit, 1 to 10; two answers of one are a
+        contradiction. Whoever calls it is recorded as the one who asked; the verifier is an actor of its own.
         """
         asked_by = self.operations.caller.actor
         with self.operations.store.read() as tx:
@@ -285,6 +288,7 @@ class Delivery:
             item.plan.scope,
             item.plan.artifacts,
             progress,
+            repeats,
         )
         if isinstance(found, RepositoryRefusal):
             return refused_by(found)
@@ -312,32 +316,27 @@ class Delivery:
         return self.operations.engine.run([call])[0]
 
     def score(
-        self, name: str, row_id: str, *, passed: bool, reason: str, command_id: str = ""
+        self,
+        name: str,
+        row_id: str,
+        *,
+        passed: bool,
+        reason: str,
+        digest: str = "",
+        command_id: str = "",
     ) -> Answer:
-        """A human's judgement of a rubric row at the shipped commit."""
+        """A human's judgement of a rubric row at the shipped commit, by its own text.
+
+        ``digest``, where it is given, is that of the row whose rubric was read: another one refuses
+        with ``VERIFICATION_STALE``.
+        """
         with self.operations.store.read() as tx:
             item = _load(tx, name)
             if isinstance(item, Refused):
                 return item
-            row = tx.load([("row", row_id)])["row", row_id]
-        if (
-            not isinstance(row, Row)
-            or row.kind != RowKind.RUBRIC
-            or item.work is None
-            or not reason.strip()
-        ):
-            return Refused(
-                Code.BAD_INPUT,
-                f"cannot score {row_id!r} of {item.id}: it needs a rubric row, shipped work and a"
-                " reason",
-                f"see its rows with 'remit show {item.id}'",
-            )
-        verdict = Verdict.VERIFIED if passed else Verdict.SHIP_VERIFY_GAP
-        check = Check("rubric", Result.PASS if passed else Result.FAIL, reason[:1_000], "", "", "")
-        finding = c.RowFinding(
-            row.id, row.digest, verdict.value, "SCORED_BY_HUMAN", 1, 0, "", (check,)
-        )
-        command = c.RecordVerification(item.id, item.work.shipped, (finding,), "")
+            command = score_of(tx, item, row_id, passed=passed, reason=reason, digest=digest)
+        if isinstance(command, Refused):
+            return command
         return self.operations.observed([command], [command_id])[0]
 
 

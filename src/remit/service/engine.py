@@ -7,8 +7,7 @@ decided again (INV-9, INV-17).
 
 Beside the calls it writes what the first command that notices must write: leases that have run out,
 a jump of the clock, news of a dependency that was too long for one transaction, and the record of a
-report that came too late. Each of these is a command of its own and stands whatever becomes of the
-calls, also where ``atomic`` refuses them all.
+report that came too late. Each is a command of its own and stands also where ``atomic`` refuses all.
 """
 
 from __future__ import annotations

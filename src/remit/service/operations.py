@@ -18,14 +18,13 @@ from remit.core import commands as c
 from remit.core import effect_commands as k
 from remit.core.change import changed
 from remit.core.commands import Command
-from remit.core.facts import Lease
-from remit.core.item_events import CompletionReported, LeaseGranted, LeaseRenewed
 from remit.core.refusals import Code, Refused
 from remit.core.signing import Proof, Shown
 from remit.ports import Store
 from remit.ports.signing import Signatures
+from remit.service.answers import item_of, lease_of
 from remit.service.calling import ACTS, Caller, hearsay, only_seen
-from remit.service.engine import ABORTED, Answer, Call, Done, Engine
+from remit.service.engine import ABORTED, Answer, Call, Engine
 from remit.service.fitting import in_one_line, misfit, unfit_name
 from remit.service.proving import Signed, examined, shown_token, tried
 from remit.service.texts import Prepared
@@ -233,6 +232,10 @@ class Operations:
         """Close items without verifying them: ``CloseItem``."""
         return self._many(items, c.CloseItem, **how)
 
+    def succeed(self, items: Any, **how: Any) -> Any:
+        """Let work on verified items with stale results go on in others: ``SucceedItem``."""
+        return self._many(items, c.SucceedItem, **how)
+
     def add_dependency(self, edges: Any, **how: Any) -> Any:
         """Let items wait on others: ``AddDependency``."""
         return self._many(edges, c.AddDependency, **how)
@@ -382,20 +385,3 @@ class Operations:
     def release_kill_switch(self, reason: str = "", **how: Any) -> Any:
         """Let leases be given again."""
         return self.run(c.ReleaseKillSwitch(reason), urgent=True, **how)
-
-
-def lease_of(answer: Done) -> Lease:
-    """The lease that an accepted grant or renewal gave; raises LookupError where there is none."""
-    for recorded in answer.events:
-        event = recorded.event
-        if isinstance(event, LeaseGranted | LeaseRenewed | CompletionReported):
-            return event.lease
-    raise LookupError("the answer holds no lease")
-
-
-def item_of(answer: Done) -> str:
-    """The id of the work item that an accepted call is about."""
-    for recorded in answer.events:
-        if recorded.stream.startswith("W-"):
-            return recorded.stream
-    raise LookupError("the answer is about no work item")

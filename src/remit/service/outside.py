@@ -17,6 +17,7 @@ _CODES: Final = {
     RepositoryCode.COMMIT_ABSENT: Code.COMMIT_ABSENT,
     RepositoryCode.COMMIT_UNMERGED: Code.COMMIT_UNMERGED,
     RepositoryCode.PATCH_DIFFERS: Code.COMMIT_MISMATCH,
+    RepositoryCode.BRANCH_MOVED: Code.APPROVAL_STALE,
     RepositoryCode.SHALLOW_CLONE: Code.SHALLOW_CLONE,
     RepositoryCode.MAIN_REWRITTEN: Code.MAIN_REWRITTEN,
     RepositoryCode.BAD_SHA: Code.BAD_INPUT,

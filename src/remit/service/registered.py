@@ -44,6 +44,9 @@ def spec_of(event: RowRegistered) -> RowSpec:
         event.timeout_ms,
         event.output_limit_bytes,
         event.origin,
+        event.patch or None,
+        event.patch_path or None,
+        event.patch_digest or None,
     )
 
 
@@ -62,4 +65,5 @@ def finding_of(row: RowFound, digest: str, log: str) -> c.RowFinding:
         row.skipped,
         log,
         checks,
+        row.answered,
     )

@@ -43,7 +43,7 @@ LONGEST_FIELD: Final = 4_096
 LARGEST: Final = 1_024 * 1_024
 """Largest command, in bytes of JSON, beside the texts that became blobs."""
 
-BOUNDED: Final = ("argv", "rubric", "red_reason")
+BOUNDED: Final = ("argv", "rubric", "red_reason", "patch")
 """Fields of verification rows, which have bounds of their own (``remit.core.rows``)."""
 
 DOCUMENTED: Final[dict[type[Command], tuple[str, ...]]] = {

@@ -32,11 +32,19 @@ class BuiltInVerifier:
         scope: Sequence[str],
         artifacts: Sequence[str],
         progress: Callable[[str, str], None] | None = None,
+        repeats: int = 1,
     ) -> Found | RepositoryRefusal:
-        """Run every row at ``shipped`` with its control at ``base``, and the artifact diff."""
+        """Run every row at ``shipped``, ``repeats`` times, with its control, and the artifact diff."""
         with tempfile.TemporaryDirectory(prefix="remit-") as room:
             judged = verify_rows(
-                self.repository, shipped, base, rows, Path(room), progress=progress
+                self.repository,
+                shipped,
+                base,
+                rows,
+                Path(room),
+                scope=scope,
+                repeats=repeats,
+                progress=progress,
             )
         if isinstance(judged, RepositoryRefusal):
             return judged
@@ -53,6 +61,7 @@ class BuiltInVerifier:
                     last.executed if last else 0,
                     last.skipped if last else 0,
                     row.log,
+                    row.answered,
                 )
             )
         compared: ArtifactDiff = diff.diff

@@ -2,7 +2,9 @@
 
 Four different people stand behind these four steps, or at least four different actors: whoever held
 a lease may neither approve nor verify, and the reviewer does not verify (INV-16). A completion is
-not an approval, a merged commit is not a verification, and only an observation ships.
+not an approval, a merged commit is not a verification, and only an observation ships. An approval is
+bound to the head and tree, the rows and the requirements that were looked at: where one of them is
+another now nothing ships on it, and it is a reviewer who sends the item back (T07).
 """
 
 from __future__ import annotations
@@ -13,12 +15,13 @@ from typing import Any, Final
 from remit.core import commands as c
 from remit.core import item_events as e
 from remit.core.admission import requeue
+from remit.core.binding import binding_digest, bindings, unlike
 from remit.core.decide.asking import bad, fenced, find, late_report, moving
 from remit.core.decide.proving import enact
 from remit.core.decide.reports import attempt_of
 from remit.core.decide.verification import record as record_verification
 from remit.core.events import CloneMade, CommitsTaken
-from remit.core.facts import Assurance, Item, Row, Work
+from remit.core.facts import Assurance, Item, Work
 from remit.core.gitfacts import MatchedBy, is_full_sha
 from remit.core.limits import misspent, put_over_budget, settle_spend
 from remit.core.refusals import Code, Refused
@@ -107,6 +110,13 @@ def _review(draft: Draft, cmd: c.ReviewWork) -> Refused | None:
             "look at what was handed in and review that",
             {"item": item.id, "head": work.head},
         )
+    if cmd.bound and cmd.bound != binding_digest(bindings(draft.get, item.plan)):
+        return Refused(
+            Code.REVIEW_STALE,
+            f"cannot review {item.id}: its rows and requirements are not those that were looked at",
+            f"look at them again with 'remit show {item.id}', and review that",
+            {"item": item.id, "bound": binding_digest(bindings(draft.get, item.plan))},
+        )
     return _approve(draft, item, work, cmd) if cmd.approve else _reopen(draft, item, cmd)
 
 
@@ -114,18 +124,18 @@ def _approve(draft: Draft, item: Item, work: Work, cmd: c.ReviewWork) -> Refused
     refused = moving(item, "T06", Status.APPROVED)
     if refused is not None:
         return refused
-    digests = []
-    for row_id in item.plan.rows:
-        row = draft.get("row", row_id)
-        if isinstance(row, Row):
-            digests.append(row.digest)
+    bound = bindings(draft.get, item.plan)
+    rows, owned = bound[: len(item.plan.rows)], bound[len(item.plan.rows) :]
     event = e.ReviewApproved(
         "T06",
         item.status,
         Status.APPROVED,
         work.head,
         work.tree,
-        tuple(digests),
+        tuple(name for name, _ in rows),
+        tuple(digest for _, digest in rows),
+        tuple(name for name, _ in owned),
+        tuple(digest for _, digest in owned),
         cmd.reason.inline,
         cmd.reason.ref,
     )
@@ -185,6 +195,14 @@ def _ship(draft: Draft, cmd: c.ObserveShip) -> Refused | None:
     refused = moving(item, "T08", Status.SHIPPED) or _unproved(draft, item, work)
     if refused is not None:
         return refused
+    changed = unlike(work.bound, bindings(draft.get, item.plan))
+    if changed:
+        return Refused(
+            Code.APPROVAL_STALE,
+            f"cannot ship {item.id}: {', '.join(changed[:5])} changed since it was approved",
+            f"a reviewer sends it back with 'remit review {item.id} --reject --reason …'",
+            {"item": item.id, "changed": list(changed[:100]), "reviewer": work.reviewer},
+        )
     for what, sha in (("commit", cmd.sha), ("base", cmd.base)):
         if not is_full_sha(sha):
             return bad(what, sha, "a full commit id in lower-case hexadecimal")

@@ -257,7 +257,9 @@ def _report(draft: Draft, cmd: k.ReportEffect) -> Refused | None:
             return bad("result digest", "", "the SHA-256 of the result: PURE work ships on it")
         destination = intent.destination or intent.envelope.destination
         effect = claim(draft, item.id, intent.envelope, destination)
-        if effect.item != item.id or effect.present_seq:
+        states = (EffectState.NOT_STARTED, EffectState.INTENDED, EffectState.UNCERTAIN)
+        fresh = effect.state in states
+        if effect.item != item.id or effect.present_seq or not fresh:
             return _not_intended(item)
     else:
         under = _under_intent(draft, cmd.item, cmd.fence, "report on", late)

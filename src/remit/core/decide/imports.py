@@ -18,13 +18,15 @@ from remit.core import item_events as e
 from remit.core.admission import ADMISSION, dead_edge
 from remit.core.deadlock import own_cycle
 from remit.core.decide.asking import bad, find
-from remit.core.decide.items import draft_goal, finish
+from remit.core.decide.closing import finish
+from remit.core.decide.items import draft_goal
 from remit.core.decide.waiting import adopt
 from remit.core.dependencies import MAX_DEPENDENCIES, unresolved
-from remit.core.events import ImportClosed, ImportStarted, RequirementDrafted, RowQuarantined
+from remit.core.events import ImportClosed, ImportStarted, RowQuarantined
 from remit.core.facts import DependencyKind, EdgeState, ImportRun, Item, Rule
 from remit.core.ids import is_alias
 from remit.core.refusals import Code, Refused
+from remit.core.registration import drafted
 from remit.core.settlement import is_inner, judge, regroup, resolve_alias, review
 from remit.core.status import Outcome, Status
 from remit.core.triage import TriageKind, put_aside
@@ -69,8 +71,8 @@ def _import(draft: Draft, cmd: c.ImportItem) -> Refused | None:
     item_id = f"W-{draft.counter('work-item') + 1}"
     edges = _edges(draft, item_id, cmd)
     requirement = f"R-{draft.counter('requirement') + 1}"
-    drafted = RequirementDrafted(f"{run.goal}@1", item_id, "", cmd.text_ref, ambiguous=True)
-    draft.open("requirement", requirement, drafted)
+    required = drafted(f"{run.goal}@1", item_id, "", cmd.text_ref, ambiguous=True)
+    draft.open("requirement", requirement, required)
     event = e.ItemImported(
         cmd.import_id,
         cmd.row,

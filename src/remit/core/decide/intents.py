@@ -15,7 +15,7 @@ from remit.core import commands as c
 from remit.core.checks import Check, Result
 from remit.core.deadlock import BEGIN, CLEAR, Wait
 from remit.core.decide.asking import bad, find, kind_of
-from remit.core.decide.items import finish
+from remit.core.decide.closing import finish
 from remit.core.decide.waiting import add_edge, closes
 from remit.core.dependencies import unresolved
 from remit.core.effect_events import CancellationObserved, IntentReceived

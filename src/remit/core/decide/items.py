@@ -1,4 +1,4 @@
-"""Decisions on items that nobody works on: create, revise, note, depend, recheck, close.
+"""Decisions on items that nobody works on: create, revise, note, depend, recheck; ends are in ``closing``.
 
 A live brief never changes under the one who works on it (CONTRACT 8, stage 5): what changes scope or
 text is refused from lease to approval. Everything that may open a gate or meet a dependency ends
@@ -12,33 +12,22 @@ from typing import Any, Final
 
 from remit.core import commands as c
 from remit.core import item_events as e
-from remit.core.authorizing import EffectNeed
-from remit.core.claims import shipped_by
-from remit.core.deadlock import BEGIN, CLEAR, Wait, cycle_of, lineage
-from remit.core.decide.asking import at_rest, bad, find, moving, planned
+from remit.core.admission import ADMISSION
+from remit.core.deadlock import BEGIN, CLEAR, Wait
+from remit.core.decide.asking import at_rest, bad, find, planned
+from remit.core.decide.closing import HANDLERS as CLOSING
 from remit.core.decide.waiting import HANDLERS as WAITING
 from remit.core.decide.waiting import add_edge, closes
-from remit.core.decision_events import DecisionConsumed
-from remit.core.decisions import (
-    Decision,
-    DecisionKind,
-    conflicting,
-    covers,
-    effect_proposal,
-    rivals,
-)
-from remit.core.effect_states import own_effect
-from remit.core.events import GoalDrafted, RequirementDrafted
+from remit.core.events import GoalDrafted
 from remit.core.facts import DependencyKind, Item
 from remit.core.ids import is_alias
-from remit.core.intents import intent_of
 from remit.core.refusals import Code, Refused
-from remit.core.registration import MAX_ROWS, register
+from remit.core.registration import MAX_ROWS, drafted, register
 from remit.core.rows import RowSpec, problems
 from remit.core.scopes import pattern_problem
 from remit.core.settlement import resolve_alias, review
-from remit.core.status import Kind, Outcome, Status
-from remit.core.triage import TriageKind, put_aside
+from remit.core.staleness import mark
+from remit.core.status import Kind, Status
 from remit.core.view import Draft
 
 MAX_TITLE: Final = 500
@@ -107,7 +96,7 @@ def _create(draft: Draft, cmd: c.CreateItem) -> Refused | None:
     draft.open(
         "requirement",
         requirement,
-        RequirementDrafted(f"{goal}@1", item, cmd.title, cmd.text_ref, ambiguous=False),
+        drafted(f"{goal}@1", item, cmd.title, cmd.text_ref, ambiguous=False),
     )
     rows = register(draft, item, requirement, cmd.rows)
     created = e.ItemCreated(
@@ -185,6 +174,7 @@ def _recheck(draft: Draft, cmd: c.Recheck) -> Refused | None:
     if isinstance(item, Refused):
         return item
     review(draft, cmd.item)
+    mark(draft, [cmd.item], ADMISSION)
     return None
 
 
@@ -259,134 +249,12 @@ def _note(draft: Draft, cmd: c.AddNote) -> Refused | None:
     return None
 
 
-_ASIDE: Final = (Status.LEASED, Status.IN_REVIEW, Status.APPROVED)
-
-
-def _close(draft: Draft, cmd: c.CloseItem) -> Refused | None:
-    item = find(draft, cmd.item)
-    if isinstance(item, Refused):
-        return item
-    outcomes = [o.value for o in Outcome if o is not Outcome.IMPORTED]
-    if cmd.outcome not in outcomes:
-        return bad("outcome", cmd.outcome, "one of " + ", ".join(outcomes))
-    refused = _may_close(draft, item, cmd)
-    if refused is not None:
-        return refused
-    if cmd.outcome == Outcome.CANCELLED and item.status in _ASIDE:
-        put_aside(draft, item, TriageKind.CANCELLED_IN_FLIGHT, reason=cmd.reason.inline)
-        item = draft.item(item.id) or item
-    refused = moving(item, "T12", Status.CLOSED)
-    if refused is not None:
-        return refused
-    unresolved = _unresolved(draft, item, cmd.decision) if cmd.decision else None
-    if isinstance(unresolved, Refused):
-        return unresolved
-    finish(draft, item, cmd.outcome, cmd.reason, cmd.successor, decision=cmd.decision)
-    if unresolved is not None:
-        event = DecisionConsumed(item.id, unresolved.proposal)
-        draft.emit("decision", unresolved.id, event)
-    return None
-
-
-def _unresolved(draft: Draft, item: Item, name: str) -> Decision | Refused:
-    """The decision that records the open effect of an item as unresolved (INV-4)."""
-    effect = own_effect(draft.get, item)
-    if effect is None or effect.item != item.id:
-        return bad("decision", name, f"none: {item.id} has no effect that could be open")
-    decision = draft.get("decision", name)
-    need = EffectNeed(DecisionKind.IRREVERSIBLE, (f"unresolved/{effect.id}",))
-    envelope = intent_of(draft, item).envelope
-    found = decision if isinstance(decision, Decision) else None
-    unproved = draft.policy.accept_unproved
-    digest = effect_proposal(envelope)
-    refused = covers(found, need, digest, draft.now, accept_unproved=unproved)
-    if refused is not None or found is None:
-        return refused or bad("decision", name, "one that is there")
-    others = rivals(draft.get, found, draft.now)
-    return conflicting(found, others) if others else found
-
-
-def _may_close(draft: Draft, item: Item, cmd: c.CloseItem) -> Refused | None:
-    if item.kind is Kind.EFFECT and cmd.outcome == Outcome.COALESCED:
-        return bad("outcome", cmd.outcome, "one that people give: admission coalesces effect work")
-    superseded = cmd.outcome == Outcome.SUPERSEDED
-    if superseded != bool(cmd.successor):
-        return bad(
-            "successor", cmd.successor, "an item, with the outcome superseded and only there"
-        )
-    if cmd.successor:
-        successor = find(draft, cmd.successor)
-        if isinstance(successor, Refused):
-            return successor
-        refused = fit_successor(draft, item, successor)
-        if refused is not None:
-            return refused
-    shipped = shipped_by(draft, item)
-    if shipped and not superseded and not item.terminal:
-        what = "effect was observed" if item.kind is Kind.EFFECT else "commit was observed on main"
-        return Refused(
-            Code.TRANSITION_REFUSED,
-            f"cannot close {item.id} as {cmd.outcome}: its {what}",
-            "what is shipped is a fact: create a repair item and close this one as superseded by it",
-            {"item": item.id, "shipped": shipped},
-        )
-    return None
-
-
-def fit_successor(draft: Draft, item: Item, successor: Item) -> Refused | None:
-    """Refuse a successor that is closed, or that would come to wait for itself."""
-    if successor.id == item.id or successor.status is Status.CLOSED:
-        return bad("successor", successor.id, "another item that is not closed")
-    if item.id in lineage(draft, successor.id):
-        path: tuple[str, ...] = (successor.id, item.id)
-    else:
-        path = cycle_of(draft, Wait(item.id, (successor.id, BEGIN), inner=True))[1:]
-    if not path:
-        return None
-    return Refused(
-        Code.DEPENDENCY_CYCLE,
-        f"{successor.id} cannot stand for {item.id}: it waits on it, {' -> '.join(path)}",
-        "remove one of these dependencies first",
-        {"cycle": [item.id, *path]},
-    )
-
-
-def finish(
-    draft: Draft,
-    item: Item,
-    outcome: str,
-    reason: c.Text,
-    successor: str = "",
-    *,
-    satisfies: bool = False,
-    failed: bool = False,
-    decision: str = "",
-) -> None:
-    """T12, with every open record settled by it; the flags say what dependents may take it for."""
-    owner = item.owner
-    closed = e.ItemClosed(
-        "T12",
-        item.status,
-        Status.CLOSED,
-        outcome,
-        f"{owner.kind}:{owner.identity}" if owner else "",
-        reason.inline,
-        reason.ref,
-        successor,
-        satisfies=satisfies,
-        failed=failed,
-        resolved=item.triage,
-        decision=decision,
-    )
-    draft.emit("item", item.id, closed)
-
-
 HANDLERS: Final[dict[type[c.Command], Callable[[Draft, Any], Refused | None]]] = {
     c.CreateItem: _create,
     c.DraftGoal: _goal,
     c.Recheck: _recheck,
     c.ReviseItem: _revise,
     c.AddNote: _note,
-    c.CloseItem: _close,
+    **CLOSING,
     **WAITING,
 }

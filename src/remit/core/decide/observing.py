@@ -26,7 +26,7 @@ from remit.core.claims import (
     state_of,
 )
 from remit.core.decide.asking import bad, find
-from remit.core.decide.items import finish
+from remit.core.decide.closing import finish
 from remit.core.decide.repeating import may_observe, repeat_until, stale
 from remit.core.effect_facts import Destination, Effect, EffectState, Intent
 from remit.core.effect_states import suspect

@@ -32,6 +32,7 @@ from remit.core.planning.bundle import PlanItem, PlanRow, Record, record_digest,
 from remit.core.planning.texts import without
 from remit.core.refusals import Code, Refused
 from remit.core.settlement import is_inner, judge, resolve_alias, review
+from remit.core.staleness import mark
 from remit.core.status import Kind
 from remit.core.view import Draft
 
@@ -364,6 +365,7 @@ def _replan(draft: Draft, item: Item, wanted: Wanted, *, brief: bool) -> Refused
     gained = {edge[0] for edge in edges} - {d.target for d in item.dependencies}
     refused = _knot(draft, item.id, wanted.plan.id) if gained or old is None else None
     if refused is None:
+        mark(draft, (item.id,))
         review(draft, item.id)
     return refused
 

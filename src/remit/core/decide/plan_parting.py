@@ -11,7 +11,7 @@ from typing import Any
 from remit.core import plan_events as e
 from remit.core.asking import Text
 from remit.core.decide.asking import at_rest
-from remit.core.decide.items import finish
+from remit.core.decide.closing import finish
 from remit.core.facts import Item, Planned
 from remit.core.refusals import Refused
 from remit.core.status import Outcome, Status

@@ -14,7 +14,7 @@ from remit.core import item_events as e
 from remit.core.admission import requeue
 from remit.core.claims import shipped_by
 from remit.core.decide.asking import bad, find, moving
-from remit.core.decide.items import finish, fit_successor
+from remit.core.decide.closing import finish, fit_successor
 from remit.core.effects import wait_on
 from remit.core.facts import Item, Triage
 from remit.core.refusals import Code, Refused

@@ -1,16 +1,21 @@
 """What a verifier's findings mean for the item: verified, a record for triage, or not yet enough.
 
-T09 needs every row of the item verified at exactly the shipped commit, and the artifact diff
-passed. A gap or a contradiction is T10. One row that gives two answers on one commit is
-contradicted and is never retried into green; a run that gave no answer (nothing executed) is a gap,
-but no answer either. A rubric is scored by a human, a command by the enrolled verifier, and neither
-by anybody who held a lease on the item or approved it (INV-16).
+T09 needs every row of the item verified at exactly the shipped commit, or waived by an accepted
+decision, and the artifact diff passed. A gap or a contradiction is T10. One row that gives two
+answers on one commit is contradicted and is never retried into green, by no third answer, no other
+verifier and no later epoch; a run that gave no answer is a gap, but no answer either. What was
+approved must be what is registered still, or the item is put aside as ``scope-changed``. A rubric is
+scored by a human, a command by the enrolled verifier, and neither by anybody who held a lease on the
+item or approved it (INV-16).
 """
 
 from __future__ import annotations
 
+import re
+
 from remit.core import commands as c
 from remit.core import item_events as e
+from remit.core.binding import bindings, requirement_digest, unlike
 from remit.core.checks import Result
 from remit.core.decide.asking import bad, find, kind_of, moving
 from remit.core.decide.proving import enact
@@ -20,8 +25,10 @@ from remit.core.rows import RowKind, Verdict
 from remit.core.status import Status
 from remit.core.triage import TriageKind
 from remit.core.view import Draft
+from remit.core.waivers import waiver_of
 
 _ANSWERS = (Verdict.VERIFIED, Verdict.SHIP_VERIFY_GAP)
+_DIGEST = re.compile(r"[0-9a-f]{64}\Z")
 
 
 def _may_verify(draft: Draft, item: Item, work: Work) -> Refused | None:
@@ -76,6 +83,9 @@ def _fits(draft: Draft, item: Item, finding: c.RowFinding) -> Row | Refused:
     if finding.result == Verdict.VERIFIED and (finding.executed < 1 or finding.skipped):
         found = f"{finding.executed} executed, {finding.skipped} skipped"
         return bad(f"verified result of {row.id}", found, "checks executed and none skipped")
+    by_machine = finding.result == Verdict.VERIFIED and row.kind != RowKind.RUBRIC
+    if by_machine and _DIGEST.match(finding.log) is None:
+        return bad(f"log of {row.id}", finding.log, "the digest of the log that was kept")
     kind = kind_of(draft)
     needed = ActorKind.HUMAN if row.kind == RowKind.RUBRIC else ActorKind.SERVICE
     judged = finding.result != Verdict.NOT_MACHINE_CHECKABLE
@@ -91,31 +101,74 @@ def _fits(draft: Draft, item: Item, finding: c.RowFinding) -> Row | Refused:
     return row
 
 
+def _answers(finding: c.RowFinding) -> bool:
+    """Whether the row answered: with checks that ran, or by the way in which its command ended."""
+    if finding.result == Verdict.NOT_MACHINE_CHECKABLE:
+        return False
+    return finding.answered or finding.executed > 0 or finding.result == Verdict.CONTRADICTED
+
+
 def _result(item: Item, finding: c.RowFinding, commit: str) -> str:
-    """The finding's result, or ``contradicted`` where the row ever answered otherwise there."""
-    answers = finding.executed and finding.result in _ANSWERS
+    """The finding's result, or ``contradicted`` where the row ever answered otherwise there.
+
+    That the row has another digest by now makes no new question of it: work that shipped under one
+    row is never judged by a kinder one.
+    """
     for old in item.results:
-        if old.row != finding.row or old.commit != commit or not answers:
+        if old.row != finding.row or old.commit != commit or not _answers(finding):
             continue
-        told = old.executed and old.result in _ANSWERS and old.result != finding.result
+        told = old.answered and old.result in _ANSWERS and old.result != finding.result
         if told or old.result == Verdict.CONTRADICTED:
             return Verdict.CONTRADICTED
     return finding.result
 
 
+def _record_of(
+    draft: Draft, item: Item, row: Row, finding: c.RowFinding, commit: str
+) -> e.RowResultRecord:
+    return e.RowResultRecord(
+        finding.row,
+        row.requirement,
+        finding.digest,
+        requirement_digest(draft.get, row.requirement),
+        _result(item, finding, commit),
+        finding.reason,
+        finding.executed,
+        finding.skipped,
+        _answers(finding),
+        finding.log,
+        finding.checks,
+    )
+
+
+def _waived(draft: Draft, item: Item) -> dict[str, str]:
+    """Rows of the item that may go unproved, each with the decision that lets them."""
+    rows = (draft.get("row", name) for name in item.plan.rows)
+    found = {row.id: waiver_of(draft.get, row, draft.now) for row in rows if isinstance(row, Row)}
+    return {row: decision for row, decision in found.items() if decision}
+
+
 def _outcome(
-    item: Item, commit: str, records: tuple[e.RowResultRecord, ...], artifact_diff: str
+    item: Item,
+    commit: str,
+    records: tuple[e.RowResultRecord, ...],
+    artifact_diff: str,
+    waived: dict[str, str],
 ) -> tuple[str, Status, TriageKind | None]:
-    """Transition, target and triage kind that all results together lead to."""
+    """Transition, target and triage kind that all results together lead to.
+
+    A waived row neither proves nor stops anything.
+    """
     latest: dict[str, str] = {}
     merged: list[RowOutcome | e.RowResultRecord] = [r for r in item.results if r.commit == commit]
-    for known in (*merged, *records):
+    counted = [known for known in (*merged, *records) if known.row not in waived]
+    for known in counted:
         latest[known.row] = known.result
-    if any(known.result == Verdict.CONTRADICTED for known in (*merged, *records)):
+    if any(known.result == Verdict.CONTRADICTED for known in counted):
         return "T10", Status.TRIAGED, TriageKind.CONTRADICTED
     if Verdict.SHIP_VERIFY_GAP in latest.values() or artifact_diff not in ("", "PASS"):
         return "T10", Status.TRIAGED, TriageKind.VERIFIER_GAP
-    complete = all(latest.get(row) == Verdict.VERIFIED for row in item.plan.rows)
+    complete = all(row in waived or latest.get(row) == Verdict.VERIFIED for row in item.plan.rows)
     if item.plan.rows and complete and artifact_diff == "PASS":
         return "T09", Status.VERIFIED, None
     return "", item.status, None
@@ -144,21 +197,13 @@ def record(draft: Draft, cmd: c.RecordVerification) -> Refused | None:
         row = _fits(draft, item, finding)
         if isinstance(row, Refused):
             return row
-        records.append(
-            e.RowResultRecord(
-                finding.row,
-                row.requirement,
-                finding.digest,
-                _result(item, finding, cmd.commit),
-                finding.reason,
-                finding.executed,
-                finding.skipped,
-                finding.log,
-                finding.checks,
-            )
-        )
+        records.append(_record_of(draft, item, row, finding, cmd.commit))
     diff = cmd.artifact_diff or work.artifact_diff
-    tid, to, kind = _outcome(item, cmd.commit, tuple(records), diff)
+    waived = _waived(draft, item)
+    changed = unlike(work.bound, bindings(draft.get, item.plan))
+    tid, to, kind = _outcome(item, cmd.commit, tuple(records), diff, waived)
+    if changed:
+        tid, to, kind = "T10", Status.TRIAGED, TriageKind.SCOPE_CHANGED
     triage = f"T-{draft.counter('triage') + 1}" if kind else ""
     if triage:
         draft.new("triage", triage)
@@ -175,6 +220,8 @@ def record(draft: Draft, cmd: c.RecordVerification) -> Refused | None:
         cmd.requested_by,
         triage,
         kind or "",
+        tuple(waived.items()),
+        changed,
     )
     if kind_of(draft) is not ActorKind.HUMAN:
         draft.emit("item", item.id, event)

@@ -156,7 +156,7 @@ def _requirement_drafted(get: Get, rec: Recorded, ev: e.RequirementDrafted, out:
     first(get, rec, "requirement")
     _numbered(get, rec, out, "requirement")
     out["requirement", rec.entity] = Requirement(
-        rec.entity, 1, 1, ev.goal_revision_id, ev.item, True, rec.seq
+        rec.entity, 1, 1, ev.goal_revision_id, ev.item, True, rec.seq, digest=ev.digest
     )
 
 
@@ -164,7 +164,15 @@ def _row_registered(get: Get, rec: Recorded, ev: e.RowRegistered, out: Out) -> N
     first(get, rec, "row")
     _numbered(get, rec, out, "row")
     out["row", rec.entity] = Row(
-        rec.entity, 1, ev.requirement_id, ev.work_item_id, ev.kind, ev.digest, ev.origin, rec.seq
+        rec.entity,
+        1,
+        ev.requirement_id,
+        ev.work_item_id,
+        ev.kind,
+        ev.digest,
+        ev.origin,
+        rec.seq,
+        direct=ev.direct,
     )
 
 

@@ -163,7 +163,12 @@ def _succeeded(get: Get, rec: Recorded, ev: e.ItemSucceeded, out: Out) -> None:
         raise FoldError(rec, f"{item.id} cannot be succeeded")
     plan = changed(item.plan, governed=governed)
     out["item", rec.stream] = changed(
-        item, version=rec.version, changed_at=rec.at, plan=plan, successor=ev.successor
+        item,
+        version=rec.version,
+        changed_at=rec.at,
+        plan=plan,
+        successor=ev.successor,
+        stale=ev.stale_rows,
     )
     leave(get, rec, ev, out, "item", governed.label)
 

@@ -169,8 +169,15 @@ def _approved(get: Get, rec: Recorded, ev: e.ReviewApproved, out: Out) -> None:
         raise FoldError(rec, f"{rec.actor} held a lease on {item.id} and approved it (INV-16)")
     if ev.head != work.head:
         raise FoldError(rec, "approved another head than the one that was handed in")
+    refs = (*ev.row_refs, *ev.requirement_refs)
+    digests = (*ev.row_digests, *ev.requirement_digests)
+    if len(ev.row_refs) != len(ev.row_digests) or len(refs) != len(digests):
+        raise FoldError(rec, "an approval binds each row and requirement to one digest")
+    bound = tuple(zip(refs, digests, strict=True))
     proof = "" if rec.assurance == Assurance.ASSERTED else rec.assurance
-    reviewed = changed(work, reviewer=rec.actor, review_seq=rec.seq, review_proof=proof)
+    reviewed = changed(
+        work, reviewer=rec.actor, review_seq=rec.seq, review_proof=proof, bound=bound
+    )
     _moved(get, rec, ev, out, item, work=reviewed)
 
 
@@ -188,10 +195,15 @@ def _shipped(get: Get, rec: Recorded, ev: e.ShipObserved, out: Out) -> None:
 
 
 def _outlasts(old: RowOutcome, new: RowOutcome) -> bool:
-    """Whether an answer is kept beside a later result that gave none at the same commit."""
-    answered = old.executed and old.result != Verdict.NOT_MACHINE_CHECKABLE
-    answers = new.executed and new.result != Verdict.NOT_MACHINE_CHECKABLE
-    return bool(answered and not answers and old.commit == new.commit)
+    """Whether an answer is kept beside a later result that gave none at the same commit.
+
+    A contradiction is kept whatever comes later: no third answer settles it.
+    """
+    if old.commit != new.commit:
+        return False
+    if old.result == Verdict.CONTRADICTED:
+        return new.result != Verdict.CONTRADICTED
+    return old.answered and not new.answered
 
 
 def _verified(get: Get, rec: Recorded, ev: e.VerificationRecorded, out: Out) -> None:
@@ -200,13 +212,21 @@ def _verified(get: Get, rec: Recorded, ev: e.VerificationRecorded, out: Out) -> 
         raise FoldError(rec, f"{rec.actor} held a lease on {item.id} and verified it (INV-16)")
     new = {
         r.row: RowOutcome(
-            r.row, r.requirement, r.result, ev.observed_commit_sha, r.executed, rec.seq
+            r.row,
+            r.requirement,
+            r.result,
+            ev.observed_commit_sha,
+            r.executed,
+            rec.seq,
+            r.answered,
+            r.digest,
+            r.requirement_digest,
         )
         for r in ev.results
     }
     old = (r for r in item.results if r.row not in new or _outlasts(r, new[r.row]))
     results = (*old, *new.values())
-    work = _work(rec, item)
+    work = changed(_work(rec, item), waived=ev.waived)
     if ev.artifact_diff:
         work = changed(work, artifact_diff=ev.artifact_diff)
     extra: dict[str, Any] = {"results": results, "work": work}
@@ -216,6 +236,20 @@ def _verified(get: Get, rec: Recorded, ev: e.VerificationRecorded, out: Out) -> 
     if ev.to == Status.TRIAGED:
         extra |= _record(get, rec, out, item, ev.record, ev.triage_kind)
     _moved(get, rec, ev, out, item, **extra)
+
+
+def _stale(get: Get, rec: Recorded, ev: e.ResultsMarkedStale, out: Out) -> None:
+    item = item_of(get, rec)
+    if item.status is not Status.VERIFIED or set(ev.rows) & set(item.stale) or not ev.rows:
+        raise FoldError(rec, f"{item.id} has no such results to mark")
+    _kept(rec, out, item, stale=(*item.stale, *ev.rows))
+
+
+def _succeeded(get: Get, rec: Recorded, ev: e.SuccessorLinked, out: Out) -> None:
+    item = item_of(get, rec)
+    if item.status is not Status.VERIFIED or not item.stale or item.successor:
+        raise FoldError(rec, f"{item.id} has no stale results that wait for a successor")
+    _kept(rec, out, item, successor=ev.successor)
 
 
 def _record(
@@ -316,6 +350,8 @@ HANDLERS: Final[dict[type[Event], Handler]] = {
     e.ItemReopened: _reopened,
     e.ShipObserved: _shipped,
     e.VerificationRecorded: _verified,
+    e.ResultsMarkedStale: _stale,
+    e.SuccessorLinked: _succeeded,
     e.ItemTriaged: _triaged,
     e.TriageResolved: _resolved,
     e.ItemClosed: _closed,

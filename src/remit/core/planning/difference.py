@@ -146,6 +146,8 @@ def applied(old: Bundle | None, change: Difference) -> Bundle:
             raise ValueError(f"cannot add {name_of(record)}: the plan has it")
         records[name_of(record)] = record
     if change.order:
+        if set(change.order) != records.keys():
+            raise ValueError("the order names other records than the change leaves")
         records = {name: records[name] for name in change.order}
     renamed = change.name.new if change.name is not None else old.name if old is not None else ""
     return bundle_of(renamed, records.values())

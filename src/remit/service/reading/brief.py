@@ -57,8 +57,9 @@ def _bounds(tx: ReadTx, name: str) -> dict[str, Any]:
 
 
 def _row(row: dict[str, Any]) -> dict[str, Any]:
-    kept = ("id", "kind", "argv", "rubric", "expected_exit", "junit", "red_reason", "timeout_ms")
-    return {key: row[key] for key in kept}
+    kept = ("id", "kind", "argv", "rubric", "expected_exit", "junit", "control", "red_reason")
+    mutation = ("patch", "patch_path", "patch_digest")
+    return {key: row[key] for key in (*kept, *mutation, "timeout_ms", "direct", "digest")}
 
 
 def _how_to(item: str, fence: int) -> list[dict[str, str]]:
@@ -129,10 +130,20 @@ def _deciding(row: dict[str, Any]) -> list[str]:
     report = f", JUnit report {row['junit']!r}" if row["junit"] else ""
     return [
         f"- {row['id']}, run in a clean checkout, expected exit {row['expected_exit']}{report};",
-        "  it must fail on the base:",
+        f"  it must fail {_control(row)}:",
         "",
         *_fenced("\n".join(row["argv"])),
+        *(["", "  The patch:", "", *_fenced(row["patch"])] if row["patch"] else []),
     ]
+
+
+def _control(row: dict[str, Any]) -> str:
+    """Where the command must fail, in the ledger's own words."""
+    if row["control"] != "mutation":
+        return "on the base"
+    if row["patch"]:
+        return "with the patch below applied"
+    return f"with the patch {row['patch_path']!r} of SHA-256 {row['patch_digest']} applied"
 
 
 def _fenced(text: str) -> list[str]:

@@ -199,6 +199,9 @@ def show(tx: ReadTx, name: str) -> dict[str, Any] | Refused:
     if isinstance(item, Refused):
         return item
     text = texts(tx, [item])[item.id]
+    from remit.core.binding import binding_digest, bindings
+    from remit.service.reading.closing import reader
+
     history = tx.stream(item.id, max(0, item.version - HISTORY), HISTORY)
     data = rendering.summary(item, text["title"])
     data |= {
@@ -214,6 +217,8 @@ def show(tx: ReadTx, name: str) -> dict[str, Any] | Refused:
         "holders": list(item.holders),
         "work": rendering.plain(item.work),
         "results": rendering.plain(item.results),
+        "stale": list(item.stale),
+        "bound": binding_digest(bindings(reader(tx), item.plan)),
         "records": records(tx, item),
         "source": rendering.plain(item.source),
         "history": [rendering.event(recorded) for recorded in history],
@@ -264,10 +269,11 @@ def dependencies(tx: ReadTx, item: Item) -> list[dict[str, Any]]:
 
 
 def requirements(tx: ReadTx, item: Item) -> list[dict[str, Any]]:
-    """The requirements that an item owns, with goal revision and statement.
+    """The requirements that an item owns, with goal revision, statement and closure.
 
     A planned item shows those that it was made for, whatever their newest revisions say.
     """
+    from remit.service.reading.closing import closure_of, shown
     from remit.service.reading.plans import words_of
 
     facts = tx.load([("requirement", name) for name in item.plan.requirements])
@@ -285,6 +291,8 @@ def requirements(tx: ReadTx, item: Item) -> list[dict[str, Any]]:
                 "goal_revision": fact.goal_revision,
                 "drafted": fact.drafted,
                 **words_of(tx, fact, revision),
+                "digest": fact.digest,
+                "closure": shown(closure_of(tx, fact.id)),
             }
         )
     return found
@@ -321,6 +329,7 @@ def rows(tx: ReadTx, item: Item) -> list[dict[str, Any]]:
         result = results.get(fact.id)
         shown = {"id": fact.id, **rendering.plain(registered), "seq": fact.seq}
         shown["result"] = rendering.plain(result)
+        shown["stale"] = fact.id in item.stale
         found.append(shown)
     return found
 

@@ -68,18 +68,17 @@ def _broken(links: list[dict[str, Any]]) -> bool:
 
 
 def _coverage(tx: ReadTx, item: Item) -> list[dict[str, Any]]:
-    """Each requirement with the rows that would prove it: orphan, open or verified."""
-    registered = rows(tx, item)
+    """Each requirement with what its evidence comes to; orphan where nothing would prove it."""
     found = []
     for owned in requirements(tx, item):
-        mine = [row for row in registered if row["requirement_id"] == owned["id"]]
-        proved = [row for row in mine if row["result"] and row["result"]["result"] == "verified"]
-        state = "orphan" if not mine else "verified" if len(proved) == len(mine) else "open"
+        derived = owned["closure"] or {"state": "open", "evidence": []}
+        evidence = derived["evidence"]
         found.append(
             {
                 "requirement": f"{owned['id']}@{owned['revision']}",
-                "rows": [row["id"] for row in mine],
-                "state": state,
+                "rows": [each["row"] for each in evidence],
+                "state": derived["state"] if evidence else "orphan",
+                "evidence": evidence,
             }
         )
     return found
@@ -129,7 +128,7 @@ def _done(item: Item, history: list[Recorded]) -> list[dict[str, Any]]:
         ship = verdict = None
     results = []
     if verdict is not None and isinstance(verdict.event, VerificationRecorded):
-        results = [f"{r.row}:{r.result}" for r in item.results]
+        results = _results(item)
     sha = ship.event.observed_commit_sha if ship and isinstance(ship.event, ShipObserved) else ""
     return [
         _event("lease", lease),
@@ -138,9 +137,20 @@ def _done(item: Item, history: list[Recorded]) -> list[dict[str, Any]]:
         {
             **_event("verify", verdict),
             "ids": results,
-            "present": bool(results) and all(x.endswith(":verified") for x in results),
+            "present": bool(results) and all(x.endswith((":verified", ":waived")) for x in results),
         },
     ]
+
+
+def _results(item: Item) -> list[str]:
+    """Each result of an item; those that went stale and rows that are waived are named so."""
+    waived = dict(item.work.waived) if item.work is not None else {}
+    found = [f"{row}:waived" for row in waived]
+    for outcome in item.results:
+        if outcome.row not in waived:
+            state = "stale" if outcome.row in item.stale else outcome.result
+            found.append(f"{outcome.row}:{state}")
+    return found
 
 
 def _last(history: list[Recorded], kind: type) -> Recorded | None:

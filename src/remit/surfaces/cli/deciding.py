@@ -32,6 +32,7 @@ if TYPE_CHECKING:  # it loads the tables, which --json does without
     WORK,
     'remit review W-4 --approve --reason "reads well"',
     'remit review W-4 --reject --reason "no test for the empty file"',
+    'remit review W-4 --approve --reason "as read" --bound 9c56cc51b374c3ba189210d5b6d4bf57790d351c96c47c02190ecf1e430635ab',
 )
 def review(
     session: Session,
@@ -42,8 +43,20 @@ def review(
     head: Annotated[
         str, typer.Option("--head", metavar="SHA", help="The commit that was looked at.")
     ] = "",
+    bound: Annotated[
+        str,
+        typer.Option(
+            "--bound",
+            metavar="HEX",
+            help="The rows and requirements looked at: 'bound' of 'remit show'.",
+        ),
+    ] = "",
 ) -> Answer:
-    """Approve or reject what was handed in; whoever held a lease on it may not."""
+    """Approve or reject what was handed in; whoever held a lease on it may not.
+
+    An approval is bound to the commit, its tree, the rows and the requirements. Where one of them is
+    another by the time it would ship, it counts no more, and --reject sends the item back.
+    """
     if approve == reject:
         raise stop(
             Code.BAD_INPUT,
@@ -51,7 +64,7 @@ def review(
             "say which",
         )
     name = session.exact(item)
-    command = c.ReviewWork(name, approve, c.Text(reason), head)
+    command = c.ReviewWork(name, approve, c.Text(reason), head, bound)
     done = accepted(session.operations.review(command, command_id=session.command_id))
     return Answer(after(session, name, done), said)
 
@@ -74,7 +87,11 @@ def ship(
     ] = False,
     repository: Repository = None,
 ) -> Answer:
-    """Observe the remote's main, and ship the item if the reviewed change is on it."""
+    """Observe the remote's main, and ship the item if the reviewed change is on it.
+
+    Nothing ships on an approval that is no longer about what there is: rows and requirements must be
+    those that were approved, and nothing else may have been pushed to the attempt's branch since.
+    """
     name = session.exact(item)
     done = accepted(
         session.delivery(repository).mark_shipped(
@@ -98,9 +115,11 @@ def _verified(screen: Screen, data: Any) -> None:
     screen.table(("ROW", "RESULT", "REASON", "REQUIREMENT"), rows)
     if data["artifact_diff"]:
         screen.line(f"artifact diff: {data['artifact_diff']}")
-    for name in ("missing_artifacts", "out_of_scope"):
+    for name in ("missing_artifacts", "out_of_scope", "changed"):
         if data[name]:
             screen.line(f"{name.replace('_', ' ')}: {', '.join(data[name])}")
+    for waived in data["waived"]:
+        screen.line(f"{waived['row']} is waived by {waived['decision']}, not verified")
     said(screen, data)
 
 
@@ -109,6 +128,7 @@ def _verified(screen: Screen, data: Any) -> None:
     "verify",
     WORK,
     "remit verify W-4",
+    "remit verify W-4 --repeat 3",
     'remit verify W-4 --row V-7 --pass --reason "does what the title says"',
 )
 def verify(
@@ -120,11 +140,21 @@ def verify(
     passed: Annotated[bool, typer.Option("--pass", help="The rubric is met.")] = False,
     failed: Annotated[bool, typer.Option("--fail", help="The rubric is not met.")] = False,
     reason: Why = "",
+    digest: Annotated[
+        str,
+        typer.Option("--digest", metavar="HEX", help="Score only if the rubric is this one."),
+    ] = "",
+    repeat: Annotated[
+        int,
+        typer.Option("--repeat", metavar="N", min=1, max=10, help="Run each command so often."),
+    ] = 1,
     repository: Repository = None,
 ) -> Answer:
     """Run all rows at exactly the shipped commit, in clean checkouts, and compare the artifacts.
 
-    Exits 6 unless the item is verified by it. With --row a human scores a rubric.
+    Exits 6 unless the item is verified by it. Each command must be green there and red under its
+    control: on the base, or on the shipped commit with its mutation. Two answers of one command on
+    one commit are a contradiction for good. With --row a human scores a rubric by its own text.
     """
     if bool(row) != (passed or failed) or (passed and failed):
         raise stop(
@@ -136,13 +166,19 @@ def verify(
     delivery = session.delivery(repository)
     if row:
         answer = delivery.score(
-            name, row, passed=passed, reason=reason, command_id=session.command_id
+            name,
+            row,
+            passed=passed,
+            reason=reason,
+            digest=digest,
+            command_id=session.command_id,
         )
     else:
         with shown(session) as report:
             answer = delivery.verify(
                 name,
                 progress=lambda what, step: report(f"{what} {step}", 0, 0),
+                repeats=repeat,
                 command_id=session.command_id,
             )
     done = accepted(answer)
@@ -173,6 +209,8 @@ def _results(done: Done) -> dict[str, Any]:
         "artifact_diff": event.artifact_diff,
         "missing_artifacts": list(event.missing_artifacts),
         "out_of_scope": list(event.out_of_scope),
+        "waived": [{"row": row, "decision": decision} for row, decision in event.waived],
+        "changed": list(event.changed),
         "triage": event.record or None,
     }
 
@@ -181,6 +219,24 @@ def _check(check: Any) -> Any:
     from remit.service.reading.rendering import plain
 
     return plain(check)
+
+
+@writes(app, "succeed", WORK, 'remit succeed W-4 W-9 --reason "the requirement changed"')
+def succeed(
+    session: Session,
+    item: Exact,
+    successor: Annotated[str, typer.Argument(metavar="SUCCESSOR", help="The item that goes on.")],
+    reason: Why = "",
+) -> Answer:
+    """Let work on a verified item whose results are stale go on in another item.
+
+    The verified item stays what it was at its commit. What waited for it waits for its successor, and
+    its requirement is closed again by what the successor proves.
+    """
+    name = session.exact(item)
+    command = c.SucceedItem(name, session.exact(successor), c.Text(reason))
+    done = accepted(session.operations.succeed(command, command_id=session.command_id))
+    return Answer(after(session, name, done), said)
 
 
 @writes(

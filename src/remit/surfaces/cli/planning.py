@@ -14,7 +14,6 @@ import typer
 from remit.core import commands as c
 from remit.core import facts
 from remit.core.refusals import Code
-from remit.core.rows import Control, RowKind, RowSpec
 from remit.core.status import Kind
 from remit.service.engine import Done
 from remit.service.operations import item_of
@@ -24,6 +23,7 @@ from remit.surfaces.cli import rules
 from remit.surfaces.cli.answers import Answer, stop
 from remit.surfaces.cli.declare import PLAN, writes
 from remit.surfaces.cli.groups import app, dep
+from remit.surfaces.cli.row_options import Mutation, RedReason, Verify, read_text, rows_of
 from remit.surfaces.cli.session import Session, accepted
 
 if TYPE_CHECKING:  # it loads the tables, which --json does without
@@ -31,10 +31,6 @@ if TYPE_CHECKING:  # it loads the tables, which --json does without
 
 Exact = Annotated[str, typer.Argument(metavar="ID", help="An item: its id or its whole work id.")]
 Why = Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why; kept on the ledger.")]
-Verify = Annotated[
-    list[str] | None,
-    typer.Option("--verify", metavar="CMD", help="A shell command that decides; may be repeated."),
-]
 Scope = Annotated[
     list[str] | None,
     typer.Option("--scope", metavar="PATHS", help="Paths that may change, comma-separated."),
@@ -62,45 +58,11 @@ def paths(values: list[str] | None) -> tuple[str, ...] | None:
     return tuple(part.strip() for value in values for part in value.split(",") if part.strip())
 
 
-def command_row(command: str) -> RowSpec:
-    """A verification row that runs a shell command."""
-    return RowSpec(RowKind.COMMAND, ("sh", "-c", command))
-
-
 def body_of(text: str | None, file: Path | None) -> str | None:
     """The body that was given, if any. Raises ``BAD_INPUT`` where the file cannot be read."""
     if text is not None or file is None:
         return text
     return read_text(file, MOST_BODY)
-
-
-def read_text(file: Path, limit: int) -> str:
-    """A text file, or standard input for ``-``. Raises ``INPUT_PROBLEM`` with what is wrong."""
-    try:
-        if str(file) == "-":
-            import sys
-
-            data = sys.stdin.buffer.read(limit + 1)
-        else:
-            with file.open("rb") as opened:
-                data = opened.read(limit + 1)
-        if len(data) > limit:
-            raise stop(
-                Code.INPUT_PROBLEM,
-                f"cannot read {file}: it has more than {limit} bytes",
-                "give a shorter text",
-            )
-        return data.decode("utf-8")
-    except OSError as error:
-        raise stop(
-            Code.INPUT_PROBLEM, f"cannot read {file}: {error.strerror}", "see that it can be read"
-        ) from error
-    except UnicodeDecodeError as error:
-        raise stop(
-            Code.INPUT_PROBLEM,
-            f"cannot read {file}: byte {error.start} is not UTF-8",
-            "give a text in UTF-8",
-        ) from error
 
 
 def after(session: Session, name: str, done: Done | None = None) -> dict[str, Any]:
@@ -138,11 +100,14 @@ def said(screen: Screen, data: Any) -> None:
     PLAN,
     'remit create "Fix the parser" --verify "pytest -q tests/test_parser.py"',
     'remit create "Say hello" --scope "src/**,docs/" --after W-3 --priority 1',
+    'remit create "Keep the lock" --verify "make test" --mutation no-lock.patch --red-reason "two at once"',
 )
 def create(
     session: Session,
     title: Annotated[str, typer.Argument(metavar="TITLE", help="One line: what is wanted.")],
     verify: Verify = None,
+    mutation: Mutation = None,
+    red_reason: RedReason = "",
     rubric: Annotated[
         str, typer.Option("--rubric", metavar="TEXT", help="What a human judges it by.")
     ] = "",
@@ -177,12 +142,10 @@ def create(
     """Write an item down; goal, requirement and check are drafted from what you say.
 
     With --verify it can be leased at once. Without it and without an accepted rule it stays a
-    draft, and the answer says what opens it. Without --scope it may change any path.
+    draft, and the answer says what opens it. Without --scope any path may change.
     """
+    rows = rows_of(verify, mutation, red_reason, rubric)
     rules.register(session)
-    rows = [command_row(command) for command in verify or ()]
-    if rubric:
-        rows.append(RowSpec(RowKind.RUBRIC, rubric=rubric, control=Control.NONE))
     command = c.CreateItem(
         title,
         body_of(body, body_file) or "",
@@ -191,7 +154,7 @@ def create(
         tenant=tenant or session.config.tenant,
         alias=work_id,
         goal=goal,
-        rows=tuple(rows),
+        rows=rows,
         scope=paths(scope) or ("**",),
         artifacts=paths(artifact) or (),
         rule=rule,
@@ -223,6 +186,8 @@ def edit(
     scope: Scope = None,
     artifact: Artifacts = None,
     verify: Verify = None,
+    mutation: Mutation = None,
+    red_reason: RedReason = "",
     clarify: Annotated[
         bool, typer.Option("--clarify", help="The requirement is clear as it stands.")
     ] = False,
@@ -240,7 +205,7 @@ def edit(
         priority=priority,
         scope=paths(scope),
         artifacts=paths(artifact),
-        rows=tuple(command_row(one) for one in verify or ()),
+        rows=rows_of(verify, mutation, red_reason),
         clarify=clarify,
         confirm_import=confirm_import,
         reason=c.Text(reason),

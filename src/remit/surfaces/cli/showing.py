@@ -125,14 +125,20 @@ def _lease(lease: Data) -> str:
     return f"{lease['id']} of {lease['actor']}, fence {lease['fence']}, until {lease['expires_at']}"
 
 
+def _said_of(row: Data) -> str:
+    """The newest result of a row, or that it no longer counts."""
+    if row["stale"]:
+        return "stale"
+    return row["result"]["result"] if row["result"] else "NOT_TESTED"
+
+
 def _parts(screen: Screen, data: Data) -> None:
     if data["rows"]:
         screen.line()
-        rows = [
-            (r["id"], r["kind"], r["result"]["result"] if r["result"] else "NOT_TESTED", asked(r))
-            for r in data["rows"]
-        ]
+        rows = [(r["id"], r["kind"], _said_of(r), asked(r)) for r in data["rows"]]
         screen.table(("ROW", "KIND", "RESULT", "WHAT DECIDES"), rows)
+    if data["stale"]:
+        screen.line(f"stale: {', '.join(data['stale'])}; 'remit succeed {data['id']} ID' goes on")
     if data["dependencies"]:
         screen.line()
         edges = [
