@@ -14,7 +14,7 @@ from remit.core.change import quick
 @quick
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """The newest revision of a goal."""
+    """The newest revision of a goal; ``settled`` are decisions that alone say what was not clear."""
 
     id: str
     version: int
@@ -26,6 +26,7 @@ class Goal:
     digest: str = ""
     shut: tuple[str, ...] = ()
     retired: bool = False
+    settled: tuple[str, ...] = ()
 
 
 @quick
@@ -34,7 +35,9 @@ class Requirement:
     """The newest revision of a requirement, and whether it still carries a drafting mark.
 
     ``meaning`` is the revision in which anything but its decisions last changed; ``shut`` says why
-    what owns it may not begin, in codes of the plan's check.
+    what owns it may not begin, in codes of the plan's check. While an apply that changed it is open,
+    ``held`` is what the plan in force says: the digest without decisions, and the meaning. ``settled``
+    are decisions that alone say what was not clear.
     """
 
     id: str
@@ -52,6 +55,8 @@ class Requirement:
     meaning: int = 1
     retired: bool = False
     proposal: str = ""
+    held: tuple[str, int] = ("", 0)
+    settled: tuple[str, ...] = ()
 
     @property
     def bound(self) -> str:

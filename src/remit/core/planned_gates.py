@@ -48,7 +48,7 @@ def ask_gates(draft: Draft, item: Item, governed: Governed) -> Iterator[Asked]:
     decisions = LedgerDecisions(draft.get, plan.proposal, draft.now, plan.id, plan.decisions)
     yield _goal(draft, plan, decisions)
     requirements = [draft.get("requirement", name) for name in item.plan.requirements]
-    yield _requirements(plan, requirements)
+    yield _requirements(plan, requirements, decisions)
     node = draft.get("node", governed.node) if governed.node else None
     yield _graph(plan, item, governed, node)
     rows = [row for name in item.plan.rows if isinstance(row := draft.get("row", name), Row)]
@@ -68,17 +68,27 @@ def _goal(draft: Draft, plan: PlanRevision, decisions: LedgerDecisions) -> Asked
     if not isinstance(goal, Goal) or goal.retired or goal.plan != plan.id:
         return Gate.GOAL, False, NOT_THERE, "clear", plan.goal_revision
     conflicts = ["DECISIONS_CONFLICT" for _ in decisions.conflicts()][:1]
-    shut = (*goal.shut, *plan.shut, *conflicts)
+    shut = (*goal.shut, *plan.shut, *conflicts, *_undone("goal", goal, decisions))
     return Gate.GOAL, not shut, ",".join(shut)[:200], "clear", f"{goal.id}@{goal.revision}"
 
 
-def _requirements(plan: PlanRevision, found: list[Any]) -> Asked:
+def _undone(kind: str, record: Goal | Requirement, decisions: LedgerDecisions) -> tuple[str, ...]:
+    """Whether a decision that says what was not clear is superseded, or has run out."""
+    scope, at = (f"{kind}/{record.label}",), (kind, record.label)
+    why = "it was not clear"
+    need = Need(DecisionKind.GOAL, scope, why, at, "ambiguities", record.settled, kept=True)
+    undone = any(decisions.fault(ref, need) for ref in record.settled)
+    return ("DECISION_UNFIT",) if undone else ()
+
+
+def _requirements(plan: PlanRevision, found: list[Any], decisions: LedgerDecisions) -> Asked:
     gate = Gate.REQUIREMENTS
     for each in found:
         if not isinstance(each, Requirement) or each.retired or each.plan != plan.id:
             return gate, False, NOT_THERE, "all clear", ""
-        if each.shut:
-            return gate, False, ",".join(each.shut), "all clear", f"{each.id}@{each.revision}"
+        shut = (*each.shut, *_undone("requirement", each, decisions))
+        if shut:
+            return gate, False, ",".join(shut), "all clear", f"{each.id}@{each.revision}"
     return gate, bool(found), str(len(found)), "all clear", ""
 
 

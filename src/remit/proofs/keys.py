@@ -18,7 +18,7 @@ from hashlib import blake2b
 from itertools import permutations, product
 from typing import Any, Final
 
-from remit.core.facts import DependencyKind, EdgeState, ImportRun, Item, Ledger, Rule, Triage
+from remit.core.facts import DependencyKind, EdgeState, Fact, ImportRun, Item, Ledger, Rule, Triage
 from remit.core.ids import EPOCH_SHIFT
 from remit.core.status import Status
 from remit.proofs.world import HUMAN, IMPLEMENTERS, NO_GHOST, SECOND, UNIT_US, Ghost, Stage, State
@@ -92,6 +92,7 @@ class Keys:
         self.stage = stage
         self.longest_us = stage.world.policy.longest_lease_ms * 1_000
         self.step_us = stage.world.policy.age_step_ms * 1_000
+        self.known: dict[int, tuple[Fact, bytes]] = {}
 
     def key(self, state: State) -> bytes:
         """The key of a state; makes the local parts that it lacks."""
@@ -112,7 +113,7 @@ class Keys:
             )
             for order in _orders(whole) if linked else ([name for _, name in whole],):
                 body = b"".join(part for part, _ in whole)
-                found.append(body + _links(order, items) if linked else body)
+                found.append(body + links(order, items) if linked else body)
         return blake2b(min(found) + self._around(state, items), digest_size=SIZE).digest()
 
     def _moving(self, state: State, items: Mapping[str, Item]) -> dict[str, bytes]:
@@ -173,7 +174,7 @@ def _orders(whole: list[tuple[bytes, str]]) -> Iterator[list[str]]:
         yield [name for group in choice for name in group]
 
 
-def _links(order: list[str], items: Mapping[str, Item]) -> bytes:
+def links(order: list[str], items: Mapping[str, Item]) -> bytes:
     """Who waits on whom, and who follows whom, by place in the order."""
     place = {name: n for n, name in enumerate(order)}
     found = []

@@ -16,6 +16,7 @@ from remit.core.facts import Item
 from remit.core.ids import EPOCH_SHIFT
 from remit.core.refusals import Code
 from remit.proofs.effect_marks import EFFECT_MARKS, of_outside, of_taken
+from remit.proofs.plan_marks import PLAN_MARKS, of_planning
 from remit.proofs.world import Stage, State, Step, Taken
 
 OF_REFUSALS: Final = {
@@ -73,6 +74,7 @@ MARKS: Final = (
         "renewal-capped",
     }
     | EFFECT_MARKS
+    | PLAN_MARKS
 )
 """All marks that a full run must leave."""
 
@@ -85,6 +87,8 @@ def marks_of(stage: Stage, state: State, step: Step, taken: Taken) -> Iterator[s
     refused, cmd = taken.refused, step.command
     if stage.world.effects is not None:
         yield from of_taken(stage, state, taken)
+    if stage.world.plans is not None:
+        yield from of_planning(stage, state, taken)
     named = stage.get(state, "item", getattr(cmd, "item", ""))
     lease = named.lease if isinstance(named, Item) else None
     at_end = lease is not None and lease.expires_at == state.now

@@ -18,6 +18,7 @@ from remit.core.status import Status
 from remit.core.triage import Resolution
 from remit.proofs.effect_moves import effect_moves
 from remit.proofs.keys import stage_ledger
+from remit.proofs.plan_moves import moments, plan_moves
 from remit.proofs.world import (
     BASE,
     HEADS,
@@ -56,18 +57,24 @@ def moves(stage: Stage, state: State) -> Iterator[Step]:
             for item in list(items.values())[: world.worked or None]:
                 yield from offer(stage, state, item)
     yield from _once(stage, state, items)
-    yield from _time(state, items)
+    ends = [i.lease.expires_at for i in items.values() if i.lease is not None]
+    if world.plans is not None:
+        yield from plan_moves(stage, state)
+        ends += moments(stage, state)
+    yield from _time(state, ends)
 
 
-def _time(state: State, items: dict[str, Item]) -> Iterator[Step]:
-    """Time goes on while a lease runs, or has run out and nobody has noticed for a step."""
-    leases = [i.lease for i in items.values() if i.lease is not None]
+def _time(state: State, ends: list[int]) -> Iterator[Step]:
+    """Time goes on while a lease runs, or has run out and nobody has noticed for a step.
+
+    ``ends`` are when leases, and decisions that run out, do so.
+    """
     off = state.now % UNIT_US
     if off:
         yield Step(after_us=UNIT_US - off)
-    elif any(lease.expires_at >= state.now for lease in leases):
+    elif any(end >= state.now for end in ends):
         yield Step(after_us=UNIT_US)
-        if any(lease.expires_at == state.now + UNIT_US for lease in leases):
+        if any(end == state.now + UNIT_US for end in ends):
             yield Step(after_us=JUST_BEFORE_US)
 
 

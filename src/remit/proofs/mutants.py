@@ -13,6 +13,7 @@ from remit.core.change import changed
 from remit.proofs import worlds
 from remit.proofs.effect_mutants import EFFECT_MUTANTS
 from remit.proofs.faults import Mutant
+from remit.proofs.plan_mutants import PLAN_MUTANTS
 
 _ASKING: Final = "remit.core.decide.asking"
 _LEASES: Final = "remit.core.decide.leases"
@@ -345,5 +346,6 @@ MUTANTS: Final = (
         ((f"{_CHOOSING}:barred", "overtaken(draft, item)", "False"),),
     ),
     *EFFECT_MUTANTS,
+    *PLAN_MUTANTS,
 )
 """All seeded faults."""

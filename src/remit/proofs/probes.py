@@ -94,7 +94,7 @@ def _deliver(
     if step.command is None:
         raise AssertionError("time going on is not delivered")
     facts = _facts(stage, state)
-    call = Call(step.command, step.actor, command_id="id")
+    call = Call(step.command, step.actor, command_id="id", proof=step.proof)
     tx = ModelTx(facts, state.seq, state.now)
     batch = Batch(tx, [call])  # type: ignore[arg-type]  # the part of WriteTx that a batch uses
     answer = batch.decide_all(sweep=False)[0]

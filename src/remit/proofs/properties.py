@@ -17,6 +17,7 @@ from remit.proofs import oracle
 from remit.proofs.effect_cast import CLASS
 from remit.proofs.effect_properties import EFFECT_PROPERTIES, check_effects
 from remit.proofs.keys import stage_ledger
+from remit.proofs.plan_properties import PLAN_PROPERTIES, check_plans
 from remit.proofs.world import HUMAN, IMPLEMENTERS, Stage, State
 
 PROPERTIES: Final[dict[str, str]] = {
@@ -56,6 +57,7 @@ PROPERTIES: Final[dict[str, str]] = {
     "crash-writes-nothing": "INV-22",
     "way-to-the-end": "LIVENESS",
     **EFFECT_PROPERTIES,
+    **PLAN_PROPERTIES,
 }
 """Every property by name, with the invariant or section of the contract that it keeps."""
 
@@ -102,6 +104,8 @@ def check_state(tally: Tally, stage: Stage, state: State) -> None:
     _check_figures(tally, stage, state, items)
     if stage.world.effects is not None:
         check_effects(demand, stage, state)
+    if stage.world.plans is not None:
+        check_plans(demand, stage, state)
 
 
 def _check_item(tally: Tally, stage: Stage, state: State, item: Item) -> None:

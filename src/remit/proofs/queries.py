@@ -13,10 +13,12 @@ from typing import Any
 
 from remit.core import settlement
 from remit.core.events import Recorded
+from remit.core.evolve.plans import GONE
 from remit.core.facts import LEDGER, DependencyKind, Fact, Item, Key, Lane
 from remit.core.followers import FOLLOWERS
 from remit.core.lanes import in_turn
 from remit.core.lifetimes import wakes_at
+from remit.core.planning.bundle import PART
 from remit.core.rechecking import BATCH
 from remit.core.status import Outcome, Status
 from remit.core.view import UNCOUNTED
@@ -70,8 +72,18 @@ def _answer(tx: ModelTx, kind: str, name: str) -> Any:
             return tuple(tx.waking(int(name), BATCH))
         case "followers?":
             return tuple(tx.followers(name, FOLLOWERS + 1))
+        case "planned?":
+            return _planned(tx, name)
         case _:
             raise AssertionError(f"no such query: {kind}")
+
+
+def _planned(tx: ModelTx, name: str) -> tuple[str, ...]:
+    """The next names of records of a plan, without the plan, as ``Loader`` gives them."""
+    prefix, _, after = name.partition("#")
+    names = tx.names("planned", prefix + after, PART)
+    own = [each.removeprefix(prefix) for each in names if each.startswith(prefix)]
+    return tuple(each for each in own if not each.startswith(GONE))
 
 
 class ModelTx:
@@ -102,6 +114,11 @@ class ModelTx:
     def load(self, keys: Iterable[Key]) -> dict[Key, Fact | None]:
         """Facts by key."""
         return {key: self._facts.get(key) for key in keys}
+
+    def names(self, kind: str, after: str, limit: int) -> list[str]:
+        """Names of facts of a kind that come after one."""
+        names = (n for (k, n), fact in self._facts.items() if k == kind and fact is not None)
+        return sorted(n for n in names if n > after)[:limit]
 
     def small(self) -> dict[Key, Fact]:
         """Counters, counts and the ledger."""

@@ -23,6 +23,9 @@ from remit.proofs.keys import Keys
 from remit.proofs.marks import marks_of
 from remit.proofs.moves import moves
 from remit.proofs.oracle import TERMINAL
+from remit.proofs.plan_keys import PlanKeys
+from remit.proofs.plan_moves import begun
+from remit.proofs.plan_probes import PLAN_SHARE, carry_on_plan
 from remit.proofs.probes import SHARE, probe
 from remit.proofs.properties import Tally, Violation, check_state
 from remit.proofs.steps import Steps
@@ -65,6 +68,13 @@ def scaled(world: World) -> Iterator[None]:
         settlement.FAN_OUT = shipped  # type: ignore[misc]  # as it was
 
 
+def _keys(stage: Stage) -> Keys | EffectKeys:
+    """What makes the keys of a world's states."""
+    if stage.world.plans is not None:
+        return PlanKeys(stage)
+    return Keys(stage) if stage.world.effects is None else EffectKeys(stage)
+
+
 class Search:
     """Explores one world in one process, level by level."""
 
@@ -74,9 +84,9 @@ class Search:
         self.stage = Stage(world)
         self.tally = Tally(self.found.checked)
         self.steps = Steps(self.stage, self.tally)
-        self.keys: Keys | EffectKeys = (
-            Keys(self.stage) if world.effects is None else EffectKeys(self.stage)
-        )
+        self.keys: Keys | EffectKeys = _keys(self.stage)
+        if world.plans is not None:
+            self.stage.first = begun(self.stage)
         self.probing = probing
         first = self.stage.first
         root = self.keys.key(first)
@@ -144,6 +154,8 @@ class Search:
         fresh = self._reach(key, number, after)
         if self.probing and self._share(fresh, taken.refused is not None):
             probe(self.tally, stage, state, step, taken, after)
+        if fresh and self.world.plans is not None and len(self.visited) % PLAN_SHARE == 0:
+            carry_on_plan(self.tally, stage, after)
 
     def _share(self, fresh: bool, refused: bool) -> bool:
         """Whether this step is one of those that are probed: to a new state, or beside a refusal."""

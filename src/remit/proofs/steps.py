@@ -22,6 +22,7 @@ from remit.core.facts import LEDGER, Dependency, Fact, Item, Key, Ledger
 from remit.core.ids import EPOCH_SHIFT
 from remit.proofs import oracle
 from remit.proofs.effect_steps import EffectSteps
+from remit.proofs.plan_steps import PlanSteps
 from remit.proofs.properties import Tally, Violation
 from remit.proofs.world import NO_GHOST, Decided, Ghost, Stage, State, Taken
 
@@ -44,6 +45,9 @@ AFTER_THE_END: Final = (
     "FollowerReleased",
     "CancellationObserved",
     "SpendSettled",
+    "ItemReplanned",
+    "ItemUnplanned",
+    "ItemSucceeded",
 )
 """All that may be said of an item that has ended."""
 
@@ -61,14 +65,15 @@ class Steps:
         self.stage = stage
         self.tally = tally
         self.effects = EffectSteps(stage, tally.demand) if stage.world.effects else None
+        self.plans = PlanSteps(stage, tally.demand) if stage.world.plans else None
 
     def after(self, state: State, taken: Taken) -> State:
         """The state after a step's decisions are stored, with every event judged on the way.
 
         Raises ``Violation`` at the first that should not have been.
         """
-        facts, ghosts = dict(state.facts), dict(state.ghosts)
-        after = replace(state, facts=facts, ghosts=ghosts, locals=dict(state.locals))
+        after = replace(state, facts=dict(state.facts), ghosts=dict(state.ghosts))
+        after.locals, after.books = dict(state.locals), dict(state.books)
         for n, decided in enumerate(taken.decided):
             beside = taken.refused is not None or n + 1 < len(taken.decided)
             if beside:
@@ -81,17 +86,13 @@ class Steps:
                 after.outside = replace(after.outside, look=None)
         return after
 
-    def _item(self, state: State, name: str) -> Item | None:
-        fact = self.stage.get(state, "item", name)
-        return fact if isinstance(fact, Item) else None
-
     def _fence(self, state: State, decided: Decided) -> None:
         """An accepted write under a lease named its fence, in time, as its holder (INV-7)."""
         cmd = decided.command
         if not isinstance(cmd, FENCED):
             return
-        item = self._item(state, cmd.item)
-        lease = item.lease if item is not None else None
+        item = self.stage.get(state, "item", cmd.item)
+        lease = item.lease if isinstance(item, Item) else None
         ledger = self.stage.get(state, *LEDGER)
         fits = (
             lease is not None
@@ -124,6 +125,8 @@ class Steps:
                 raise Violation("fold-equals-decision", str(fault)) from fault
             if self.effects is not None:
                 self.effects.event(state, decided, rec, get, out)
+            if self.plans is not None:
+                self.plans.event(state, decided, rec, get, out)
             facts.update(out)
             touched.update(out)
             new = out.get(("item", rec.stream))
@@ -247,7 +250,6 @@ class Steps:
             self.due(state, old)
 
     def _clean(self, state: State, old: Item, ev: Any) -> bool:
-        """Whether effect work is handed back with nothing reported and nothing intended."""
         if not isinstance(ev, e.LeaseReleased) or old.reported or old.lease is None:
             return False
         return all(r.fence != old.lease.fence for r in state.outside.requests)

@@ -11,19 +11,23 @@ a restart lies between any two of them.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Final
 
 from remit.core import commands as c
+from remit.core import plan_commands as pc
 from remit.core.commands import Ask, Command
 from remit.core.decide import Accepted, NeedMore, Refused, decide
 from remit.core.decide.leases import QUEUE
 from remit.core.events import Recorded
 from remit.core.facts import Fact, Item, Key, Policy
+from remit.core.planning.bundle import PlanGoal, PlanNode, PlanRequirement
 from remit.core.rows import RowKind, RowSpec
+from remit.core.signing import Proof
 from remit.core.view import View
 from remit.proofs.effect_cast import CLASS, EffectCast, submission
 from remit.proofs.outside import NOWHERE, Outside
+from remit.proofs.plan_cast import PlanCast
 from remit.proofs.queries import Answers
 
 T0: Final = 1_000_000_000_000
@@ -55,7 +59,7 @@ class World:
     settlement down. ``limit`` stops the search after that many states, 0 never. ``worked`` (0: all)
     is how many items steps are offered for; the others are there to be named. In an ``alive`` world
     every state must have a way on to one where every worked item is finished. ``effects`` makes it
-    a world of effect work.
+    a world of effect work, ``plans`` one of planning, whose items its plan makes.
     """
 
     name: str
@@ -72,6 +76,7 @@ class World:
     worked: int = 0
     alive: bool = False
     effects: EffectCast | None = None
+    plans: PlanCast | None = None
 
     def has(self, group: str) -> bool:
         """Whether a group of commands is tried here."""
@@ -116,13 +121,15 @@ class State:
 class Step:
     """What somebody does: a command, something outside the ledger, or time going on by ``after_us``.
 
-    ``outside`` names what happens there, and to what: (``arrive``, attempt).
+    ``outside`` names what happens there, and to what: (``arrive``, attempt). ``proof`` is the signature
+    that the command comes with.
     """
 
     actor: str = ""
     command: Command | None = None
     after_us: int = 0
     outside: tuple[str, ...] = ()
+    proof: Proof | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +166,7 @@ class Stage:
         self.base: dict[Key, Fact | None] = {}
         # Work that was coalesced goes on in items of its own.
         most = world.items if world.effects is None else 3 * world.items
+        most = most if world.plans is None else world.plans.items
         self.names: tuple[Key, ...] = tuple(("item", f"W-{n + 1}") for n in range(most))
         self.first = self._begin()
 
@@ -193,7 +201,7 @@ class Stage:
         if command is None:
             raise AssertionError("time going on is no command")
         view = view or self.view(state)
-        ask = Ask(state.now, step.actor)
+        ask = Ask(state.now, step.actor, proof=step.proof)
         answer = ask_core(view, command, ask)
         if isinstance(answer, Accepted):
             return Taken((Decided(command, ask, answer.events, answer.delta),), None)
@@ -229,7 +237,7 @@ class Stage:
             steps += [Step(HUMAN, command) for command in world.effects.documents()]
             begin = T0 + UNIT_US
             steps += [Step(HUMAN, submission(world.effects, n, begin)) for n in made]
-        else:
+        elif world.plans is None:
             steps.append(Step(HUMAN, c.DraftGoal("goal", "test")))
             steps += [Step(HUMAN, creation(n, rows)) for n in made]
         facts: dict[Key, Fact | None] = {}
@@ -301,6 +309,7 @@ def said(step: Step) -> dict[str, Any]:
         "actor": step.actor,
         "command": type(command).__name__,
         "args": msgspec.to_builtins(command),
+        "proof": msgspec.to_builtins(step.proof),
     }
 
 
@@ -312,7 +321,23 @@ def heard(values: Mapping[str, Any]) -> Step:
         return Step(outside=tuple(values["outside"]))
     if "command" not in values:
         return Step(after_us=int(values["after_us"]))
-    kind = getattr(c, str(values["command"]), None)
+    name = str(values["command"])
+    kind = getattr(c, name, None) or getattr(pc, name, None)
     if isinstance(kind, type) and issubclass(kind, Command):
-        return Step(str(values["actor"]), msgspec.convert(values["args"], kind))
+        proof = msgspec.convert(values.get("proof"), Proof | None)
+        return Step(str(values["actor"]), _heard(values["args"], kind), proof=proof)
     raise ValueError(f"there is no command {values['command']!r}")
+
+
+def _heard(values: Any, kind: type[Command]) -> Command:
+    """A command from plain values; which record of a plan it brings is told by its fields."""
+    import msgspec
+
+    if kind is not pc.ApplyPlanRecord:
+        return msgspec.convert(values, kind)
+    for record in (PlanGoal, PlanRequirement, PlanNode):
+        if set(values["record"]) == {f.name for f in fields(record)}:
+            made: Any = msgspec.convert(values["record"], record)
+            texts = tuple((path, ref) for path, ref in values["texts"])
+            return kind(values["plan"], values["digest"], made, values["goal"], texts)
+    raise ValueError("that is no record of a plan")

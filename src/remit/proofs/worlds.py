@@ -11,6 +11,7 @@ from typing import Final
 
 from remit.core.change import changed
 from remit.proofs.effect_cast import EffectCast, Wanted
+from remit.proofs.plan_worlds import PLANS
 from remit.proofs.world import IMPLEMENTERS, POLICY, World
 
 _WORK: Final = ("lease", "hold")
@@ -181,4 +182,4 @@ AGAIN: Final = World(
 
 DELIVERIES: Final = (QUEUE, DELIVERY, WAITS, FAMILY, IMPORT, MANY, WHOLE)
 EFFECTS: Final = (ADMIT, SAME, EFFECT, FENCED, UNBOUND, KEYED, RESTORED, FINAL, BUDGET, AGAIN)
-WORLDS: Final = {w.name: w for w in (*DELIVERIES, *EFFECTS)}
+WORLDS: Final = {w.name: w for w in (*DELIVERIES, *EFFECTS, *PLANS)}

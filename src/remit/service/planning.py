@@ -163,8 +163,8 @@ class Apply:
         return None
 
     def _apply(self) -> Refused | None:
-        """Every record that differs from the ledger's, in the order of the stages."""
-        steps = [*self._records(), *self._items(), *self._retired()]
+        """Every record that differs from the ledger's, in chunks."""
+        steps = self.steps()
         self.total = len(steps)
         chunk: list[Call] = []
         weight = 0
@@ -178,6 +178,13 @@ class Apply:
             chunk.append(call)
             weight += own
         return self._run(chunk) if chunk else None
+
+    def steps(self) -> list[Command]:
+        """What is to be written of every record that differs, in the order of the stages.
+
+        ``plan`` is the id of the plan, whose apply is open.
+        """
+        return [*self._records(), *self._items(), *self._retired()]
 
     def _run(self, calls: list[Call]) -> Refused | None:
         answers = self.operations.engine.run(calls)
@@ -228,11 +235,14 @@ class Apply:
                 )
 
     def _moved(self) -> set[Name]:
-        """Records that are not what the plan in force has, however far an earlier try got."""
-        change = self.change
-        return {(each.kind, each.label) for each in change.changed} | {
-            (KINDS[type(r)], r.label) for r in change.added
-        }
+        """Records that are not what the plan in force has, or that an earlier try had otherwise."""
+        change, known = self.change, self.proposed.known
+        written = {name for name, entry in known.here.items() if entry.revision > self._revision()}
+        return (
+            written
+            | {(each.kind, each.label) for each in change.changed}
+            | {(KINDS[type(r)], r.label) for r in change.added}
+        )
 
     def _retired(self) -> Iterator[Command]:
         plan, digest = self.plan, self.proposed.digest
@@ -295,12 +305,13 @@ class Apply:
             self.progress("seal", part + 1, 0)
         return None
 
-    def _close(self) -> Refused | None:
+    def closing(self) -> Command:
+        """The end of the apply: everything that it has to be held to."""
         proposed = self.proposed
         bundle = proposed.bundle
         parts = (bundle.requirements, bundle.nodes, bundle.rows, bundle.items)
         shut = (f for f in blocking(proposed.findings) if f.gate is Gate.GOAL)
-        command = pc.ClosePlan(
+        return pc.ClosePlan(
             self.plan,
             proposed.digest,
             proposed.proposal,
@@ -310,7 +321,10 @@ class Apply:
             tuple(dict.fromkeys(ref for *_, ref in named(bundle))),
             tuple(dict.fromkeys(str(f.code) for f in shut)),
         )
-        refused = self._one(command)
+
+    def _close(self) -> Refused | None:
+        proposed = self.proposed
+        refused = self._one(self.closing())
         if refused is None or refused.code is not Code.PLAN_NOT_OPEN:
             return refused
         with self.operations.store.read() as tx:

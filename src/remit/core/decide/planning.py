@@ -18,7 +18,7 @@ from remit.core.decide.asking import bad
 from remit.core.decide.plan_items import apply_item, digests_of
 from remit.core.decide.plan_parting import retire_item
 from remit.core.evolve.plans import entry_of
-from remit.core.facts import Goal, OpenApply, Planned, PlanRevision
+from remit.core.facts import Goal, OpenApply, Planned, PlanRevision, Requirement
 from remit.core.planning.authority import Need
 from remit.core.planning.bundle import (
     KINDS,
@@ -115,7 +115,8 @@ def _record(draft: Draft, cmd: pc.ApplyPlanRecord) -> Refused | None:
     previous = old.digest if old is not None else ""
     head = (digest, previous, proposal)
     same = isinstance(known, Planned) and known.proposal == proposal
-    event = _event(draft, cmd, revision_id, name, revision, head, old if same else None)
+    meaning = _meaning(old, proposal, revision, same=same)
+    event = _event(draft, cmd, revision_id, name, revision, head, meaning)
     if isinstance(event, Refused):
         return event
     if old is None:
@@ -141,9 +142,9 @@ def _event(
     name: str,
     revision: int,
     head: tuple[str, str, str],
-    same: Any,
+    meaning: int,
 ) -> Any:
-    """The event of a goal, requirement or node; ``same`` is what it means the same as, if anything."""
+    """The event of a goal, requirement or node."""
     record = cmd.record
     paths = [path for path, _ in cmd.texts]
     if isinstance(record, PlanGoal):
@@ -156,10 +157,21 @@ def _event(
             return goal
         faults = requirement_alone(record)
         shut = tuple(dict.fromkeys(str(f.code) for f in faults if f.blocking))
-        named_by = (revision_id, goal, revision, same.meaning if same is not None else revision)
+        named_by = (revision_id, goal, revision, meaning)
         return e.RequirementRevised(*named_by, *head, without(record, paths), cmd.texts, shut)
     refs = tuple(_reference(draft, "requirement", label) for label in record.requirements)
     return e.NodeRevised(revision_id, revision, *head, record, refs)
+
+
+def _meaning(old: Any, proposal: str, revision: int, *, same: bool) -> int:
+    """The revision since which a requirement has meant this: a new one, or an earlier one again.
+
+    An apply that was given up may have changed it; what the plan in force says means what it meant.
+    """
+    if not isinstance(old, Requirement):
+        return revision
+    held, meaning = old.held
+    return old.meaning if same else meaning if held == proposal else revision
 
 
 def goal_of(draft: Draft, label: str) -> str | Refused:

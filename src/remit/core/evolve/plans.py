@@ -168,14 +168,23 @@ def _goal(get: Get, rec: Recorded, ev: e.GoalRevised, out: Out) -> None:
     _known(get, rec, ev, out, "goal", label)
     plan, _ = plan_of(ev.plan_revision_id)
     out["goal", rec.entity] = Goal(
-        rec.entity, rec.version, ev.revision, False, rec.seq, plan, label, ev.digest, ev.shut
+        rec.entity,
+        rec.version,
+        ev.revision,
+        False,
+        rec.seq,
+        plan,
+        label,
+        ev.digest,
+        ev.shut,
+        settled=_settled(ev),
     )
     enter(get, rec, ev, out, "goal", label)
 
 
 def _requirement(get: Get, rec: Recorded, ev: e.RequirementRevised, out: Out) -> None:
     label = ev.record.label
-    _known(get, rec, ev, out, "requirement", label)
+    old = _known(get, rec, ev, out, "requirement", label)
     plan, _ = plan_of(ev.plan_revision_id)
     out["requirement", rec.entity] = Requirement(
         rec.entity,
@@ -192,8 +201,34 @@ def _requirement(get: Get, rec: Recorded, ev: e.RequirementRevised, out: Out) ->
         ev.shut,
         ev.meaning,
         proposal=ev.proposal_digest,
+        held=_held(get, ev, old),
+        settled=_settled(ev),
     )
     enter(get, rec, ev, out, "requirement", label)
+
+
+def _settled(ev: e.GoalRevised | e.RequirementRevised) -> tuple[str, ...]:
+    """The decisions without which something in a record would not be clear."""
+    apart = dict(ev.texts)
+    return tuple(
+        dict.fromkeys(
+            each.decision
+            for n, each in enumerate(ev.record.ambiguities)
+            if each.decision
+            and not (each.clarification or f"ambiguities.{n}.clarification" in apart)
+        )
+    )
+
+
+def _held(get: Get, ev: Any, old: Requirement | None) -> tuple[str, int]:
+    """What the plan in force says of a requirement that an apply changes, however often it does."""
+    if old is None:
+        return "", 0
+    plan, revision = plan_of(ev.plan_revision_id)
+    known = get("planned", entry_of(plan, "requirement", old.label))
+    if isinstance(known, Planned) and known.revision < revision:
+        return known.proposal, old.meaning
+    return old.held
 
 
 def _node(get: Get, rec: Recorded, ev: e.NodeRevised, out: Out) -> None:
@@ -221,8 +256,9 @@ def _retired(kind: str) -> Handler:
         old = _next(get, rec, kind)
         if ev.revision != old.revision + 1 or old.retired:
             raise FoldError(rec, f"revision {ev.revision} of {rec.entity} does not follow")
+        more = {"held": _held(get, ev, old)} if isinstance(old, Requirement) else {}
         out[kind, rec.entity] = changed(
-            old, version=rec.version, revision=ev.revision, retired=True, seq=rec.seq
+            old, version=rec.version, revision=ev.revision, retired=True, seq=rec.seq, **more
         )
         leave(get, rec, ev, out, kind, old.label)
 
