@@ -78,7 +78,7 @@ def test_every_read_that_the_quick_way_knows_has_the_same_options() -> None:
         for word in words:
             command = command.commands[word]
         options = {o for p in command.params for o in p.opts if o.startswith("--")}
-        assert options - {"--help"} == set(read.options) | set(quick.GLOBALS), words
+        assert options - {"--help"} == set(read.options) | set(quick.GLOBALS) | read.aside, words
         arguments = [p.name for p in command.params if not p.opts[0].startswith("-")]
         assert arguments == ([read.argument] if read.argument else []), words
 
@@ -96,6 +96,8 @@ def test_every_read_that_the_quick_way_knows_has_the_same_options() -> None:
         ("create", "x", "--json"),
         ("--json",),
         ("show", "W-1", "--json", "--", "x"),
+        ("trace", "--matrix", "--json"),
+        ("trace", "W-1", "--plan", "x", "--json"),
     ],
 )
 def test_the_quick_way_steps_aside_for_all_else(argv: tuple[str, ...]) -> None:
@@ -130,7 +132,7 @@ def test_a_cold_read_loads_only_what_it_may(filled: Cli) -> None:
 OURS = {
     "remit", "remit.core", "remit.core.change", "remit.core.decision_facts", "remit.core.work_facts", "remit.core.edges",
     "remit.core.effect_facts", "remit.core.facts", "remit.core.ledger_facts",
-    "remit.core.limit_facts", "remit.core.ids", "remit.core.lanes",
+    "remit.core.limit_facts", "remit.core.ids", "remit.core.lanes", "remit.core.lifetimes",
     "remit.core.plan_facts", "remit.core.refusals", "remit.core.status", "remit.ports",
     "remit.ports.failures", "remit.ports.store", "remit.service",
     "remit.service.reading", "remit.service.reading.items", "remit.service.reading.rendering",

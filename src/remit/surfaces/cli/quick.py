@@ -19,16 +19,23 @@ from remit.surfaces.cli.session import Options, Session
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """A read command: its function, its argument, and its options with their kind."""
+    """A read command: its function, its argument, and its options with their kind.
+
+    ``aside`` are options with which it is another read, left to the whole command line.
+    """
 
     run: Callable[..., Answer]
     argument: str = ""
     options: dict[str, tuple[str, str]] = field(default_factory=dict)
+    aside: frozenset[str] = frozenset()
 
 
 _LIMIT: Final = {"--limit": ("limit", "int")}
 _STATUS: Final = {"--status": ("status", "many")}
 _AFTER: Final = {"--after": ("after", "text")}
+_WHOLE: Final = frozenset(
+    ("--matrix", "--orphans", "--suspect", "--delta", "--needs", "--plan", "--format", "--out")
+)
 
 
 def _plan(name: str) -> Callable[..., Answer]:
@@ -63,7 +70,7 @@ READS: Final[dict[tuple[str, ...], Read]] = {
     ("search",): Read(reads.search, "text", {**_STATUS, **_LIMIT}),
     ("inbox",): Read(reads.inbox, "", _LIMIT),
     ("explain",): Read(reads.explain, "item", {"--format": ("form", "text")}),
-    ("trace",): Read(reads.trace, "item", _LIMIT),
+    ("trace",): Read(reads.trace, "item", _LIMIT, _WHOLE),
     ("brief",): Read(reads.brief, "item"),
     ("triage", "list"): Read(reads.triage_list, "", {"--all": ("every", "flag"), **_LIMIT}),
     ("triage", "show"): Read(reads.triage_show, "record"),

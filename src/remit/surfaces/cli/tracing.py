@@ -91,7 +91,7 @@ def _written(_: Screen, data: Any) -> None:
 )
 def trace(
     session: Session,
-    name: Link = "",
+    item: Link = "",
     matrix: Matrix = False,
     orphans: Orphans = False,
     suspect: Suspect = False,
@@ -109,15 +109,15 @@ def trace(
     """
     asked = {"matrix": matrix, "orphans": orphans, "suspect": suspect, "needs": needs}
     forms = [one for one, wanted in asked.items() if wanted] + ["delta"] * any(delta)
-    if len(forms) + bool(name) != 1:
+    if len(forms) + bool(item) != 1:
         raise stop(
             Code.BAD_INPUT,
             "cannot trace: expected an id, or one of --matrix, --orphans, --suspect, --delta and"
             " --needs",
             "give exactly one",
         )
-    if name:
-        return replace(reads.trace(session, item=name, limit=limit), show=trace_views.trace)
+    if item:
+        return replace(reads.trace(session, item=item, limit=limit), show=trace_views.trace)
     file = str(out) if out is not None else ""
     if needs or (matrix and (file or form != "text")):
         form = "needs" if needs else form
