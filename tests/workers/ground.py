@@ -188,7 +188,7 @@ class Ground:
             facts = tx.load([("item", name) for name in names]).values()
         return [f.lease for f in facts if isinstance(f, Item) and f.lease is not None]
 
-    def until(self, true: Callable[[], object], seconds: float = 20) -> None:
+    def until(self, true: Callable[[], object], seconds: float = 60) -> None:
         """Wait for something to become so."""
         end = time.monotonic() + seconds
         while not true():
