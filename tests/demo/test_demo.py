@@ -40,7 +40,7 @@ from remit.demo.bundle import bundle
 from remit.demo.checks import Found, exit_status, judge
 from remit.demo.governing import PLANNER, Governed, Governing
 from remit.demo.main import gather
-from remit.demo.play import Witness
+from remit.demo.play import Cast, Witness
 from remit.demo.room import Room, wearing
 from remit.demo.stage import Imported, bring_backlog, confirm, make_ledger
 from remit.demo.telling import chain, decided
@@ -360,6 +360,32 @@ def test_interrupt_leaves_no_process(tmp_path: Path) -> None:
     assert "interrupted" in err
     assert "Traceback" not in err
     assert agents_in(room) == []
+
+
+def test_an_interrupt_right_after_a_start_ends_what_was_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between the start of a process and the note of it nobody would know whom to end."""
+    started: list[subprocess.Popen[bytes]] = []
+    real = subprocess.Popen
+
+    def startled(*args: Any, **more: Any) -> subprocess.Popen[bytes]:
+        started.append(real(*args, **more))
+        signal.raise_signal(signal.SIGINT)
+        return started[0]
+
+    room = Room(tmp_path / "room")
+    room.furnish()
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with monkeypatch.context() as patch, Cast(room, "sqlite:///nowhere") as cast:
+            patch.setattr(subprocess, "Popen", startled)
+            with pytest.raises(KeyboardInterrupt):
+                cast.start("agent", "agent-1")
+            assert list(cast.running) == ["agent"]
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert started[0].poll() is not None
 
 
 def test_absent_git_is_one_line(tmp_path: Path) -> None:

@@ -115,8 +115,8 @@ def test_a_worker_that_wakes_up_after_the_repetition_makes_no_second_object(
 def test_what_cannot_be_repeated_goes_to_somebody_who_can_decide(
     ground: Ground, service: Service, start: Start, why: str
 ) -> None:
-    """Another payload is another request, and after the retention the key prevents nothing."""
-    blind(ground, service, **({"key_retention_ms": 1_000} if why == "retention" else {}))
+    """Another payload is another request, and a repetition that may come after the retention is none."""
+    blind(ground, service, **({"key_retention_ms": 500} if why == "retention" else {}))
     effect = unique(ground)
     policy = ground.policy(looks=3)
     service.control(lose_answers=1)

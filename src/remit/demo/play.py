@@ -13,7 +13,9 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import IO, Any, Final
@@ -59,6 +61,23 @@ class Witness:
     late: dict[str, Any] = field(default_factory=dict)
 
 
+@contextlib.contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Let an interrupt wait until this is over: a process that nobody noted down would never be ended."""
+    handled = callable(signal.getsignal(signal.SIGINT))
+    if not handled or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    came: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, _: came.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if came:
+        raise KeyboardInterrupt
+
+
 @dataclass(slots=True)
 class Cast:
     """The processes of the play. As a context it ends what still lives when it is left."""
@@ -69,6 +88,10 @@ class Cast:
 
     def start(self, role: str, name: str, *more: str) -> subprocess.Popen[bytes]:
         """Start an agent in a process group of its own, with its output in a log."""
+        with uninterrupted():
+            return self._start(role, name, *more)
+
+    def _start(self, role: str, name: str, *more: str) -> subprocess.Popen[bytes]:
         log = self.room.log(role).open("ab")
         argv = [sys.executable, "-m", "remit.demo.agent", "--ledger", self.url]
         argv += ["--room", str(self.room.path), "--name", name, *more]
