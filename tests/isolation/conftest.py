@@ -8,6 +8,7 @@ import shutil
 import stat
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -76,14 +77,20 @@ class Host:
                 if stat.S_ISREG(seen.st_mode):
                     content = hashlib.sha256(path.read_bytes()).hexdigest()
                 found[str(path)] = (seen.st_mode, seen.st_uid, seen.st_nlink, content)
-        mounts = Path("/proc/self/mountinfo").read_text()
-        return {"files": found, "mounts": sorted(mounts.splitlines()), "cwd": str(Path.cwd())}
+        lines = Path("/proc/self/mountinfo").read_text().splitlines()
+        mine = [x for x in lines if str(self.root) in x or not _of_other_tests(x)]
+        return {"files": found, "mounts": sorted(mine), "cwd": str(Path.cwd())}
 
     def as_it_was(self) -> bool:
         now = self.look()
         now["files"].pop(str(self.clone), None)
         self.before["files"].pop(str(self.clone), None)
         return now == self.before
+
+
+def _of_other_tests(mount: str) -> bool:
+    """Whether a mount is a small disk that another test, beside this one, made to be filled."""
+    return f" {tempfile.gettempdir()}/" in mount and " - tmpfs " in mount
 
 
 @pytest.fixture(scope="session")
