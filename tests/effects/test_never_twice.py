@@ -89,10 +89,10 @@ def test_with_the_guard_taken_out_the_same_run_finds_duplicates(
     plan = Plan(
         str(tmp_path), 15, effects=30, workers=4, kills=kills, restores=[],
         url=url_of(tmp_path / "ledger.db"), modes=("plain",), plant=plant,
-        chaos={**CHAOS, "delayed": 0.7}, patience_s=12, timeout_ms=150,
+        chaos={**CHAOS, "delayed": 0.7}, patience_s=30, timeout_ms=150,
     )  # fmt: skip
     kinds = ran(plan).kinds()
-    assert kinds & {checker.SECOND_OBJECT, checker.SECOND_SEND}, "the long form demands both"
+    assert checker.SECOND_OBJECT in kinds
     wanted = checker.SECOND_SEND if plant == "guard_taken_out" else checker.EARLY
     assert wanted in kinds
 
