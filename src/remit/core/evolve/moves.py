@@ -77,7 +77,7 @@ def account(get: Get, out: Out, item: Item, to: Status) -> None:
     """Counts, lane and loads for a move of ``item`` (as it was) to another status."""
     if item.status is to:
         return
-    out["count", item.status] = (get("count", item.status) or 0) - 1  # type: ignore[operator]
+    out["count", item.status] = (get("count", item.status) or 0) - 1  # type: ignore[operator]  # counts are integers
     out["count", to] = (get("count", to) or 0) + 1  # type: ignore[operator]  # counts are integers
     if to in TERMINAL and item.kind is Kind.EFFECT:
         add(get, out, "load", f"stored/{item.work_class}", -1)
