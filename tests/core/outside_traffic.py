@@ -85,6 +85,7 @@ class EffectTraffic:
         self.made = 0
         self.kept: tuple[Any, int] | None = None
         self.epoch = 0
+        self.adopted_at = -1
         self.log: list[str] = []
         self.counts = {
             "sends": 0,
@@ -332,6 +333,7 @@ class EffectTraffic:
         self.made = made
         self.world.made += 1_000
         self.do(HUMAN, c.AdoptEpoch(self.epoch - 1, "restored"))
+        self.adopted_at = self.world.now
         if self.rnd.random() < 0.8:
             self.carry()
         self.kept = None
@@ -419,7 +421,10 @@ class EffectTraffic:
         if there and status not in ("triaged", "closed"):
             self.demand(status == "verified", "what-is-there-is-found", f"{item} {effect}")
         if effect.state in (EffectState.INTENDED, EffectState.UNCERTAIN):
-            self.demand(status in ("held", "triaged"), "uncertain-is-held", f"{item} {effect}")
+            # What was closed before the ledger was adopted stays closed, whatever is not known since.
+            ended = status == "closed" and item.changed_at <= self.adopted_at
+            held = ended or status in ("held", "triaged")
+            self.demand(held, "uncertain-is-held", f"{item} {effect}")
             self.demand(
                 there or not self.there.declared.fence, "absence-is-found", f"{item} {effect}"
             )
