@@ -19,13 +19,18 @@ from remit.core.decide.asking import bad, kind_of
 from remit.core.decide.proving import Act, enact
 from remit.core.decisions import (
     AGENT_MAY_ACCEPT_FOR_HUMAN,
+    CONTESTED,
+    MOST_CONTESTED,
+    Decided,
     Decision,
     DecisionKind,
     DecisionState,
     Option,
     choice_digest,
+    decided_key,
 )
 from remit.core.facts import ActorKind
+from remit.core.intents import want
 from remit.core.rechecking import make_due
 from remit.core.refusals import Code, Refused
 from remit.core.view import Draft
@@ -195,10 +200,43 @@ def _accept(draft: Draft, cmd: c.AcceptDecision) -> Refused | None:
     old = draft.get("decision", found.supersedes) if found.supersedes else None
     if isinstance(old, Decision) and old.state in CURRENT:
         acts.append(("decision", old.id, e.DecisionSuperseded(found.id)))
-    refused = enact(draft, f"accept {found.id}", *acts)
+    _meet(draft, found)
+    refused = enact(draft, f"accept {found.id}", *acts) or _too_contested(draft, found)
     if refused is None:
         make_due(draft, f"decision:{found.kind}", MAX_HOLDS)
     return refused
+
+
+def _meet(draft: Draft, found: Decision) -> None:
+    """Ask at once for all that this one may contradict, and not for one after the other."""
+    keys = [("decided", decided_key(found.kind, about)) for about in found.scope]
+    want(draft, [("decided", CONTESTED), *keys])
+    registers = [draft.get(kind, name) for kind, name in keys]
+    names = {name for r in registers if isinstance(r, Decided) for name in r.decisions}
+    known = draft.get("decided", CONTESTED)
+    for pair in known.decisions if isinstance(known, Decided) else ():
+        names.update(pair.split(" "))
+    want(draft, [("decision", name) for name in sorted(names)])
+
+
+def _too_contested(draft: Draft, found: Decision) -> Refused | None:
+    """Refuse one with which more would be contradicted than anybody can look through."""
+    register = draft.get("decided", CONTESTED)
+    pairs = register.decisions if isinstance(register, Decided) else ()
+    mine = [pair for pair in pairs if found.id in pair.split(" ")]
+    if len(pairs) <= MOST_CONTESTED or not mine:
+        return None
+    return Refused(
+        Code.DECISIONS_CONFLICT,
+        f"cannot accept {found.id}: {len(pairs)} pairs of accepted decisions would contradict one"
+        f" another, at most {MOST_CONTESTED} may",
+        f"supersede some first: 'remit decision show {pairs[0].partition(' ')[0]}'",
+        {"decisions": sorted({name for pair in mine for name in pair.split(' ')}, key=_number)},
+    )
+
+
+def _number(name: str) -> int:
+    return int(name[2:])
 
 
 def _reasons(
