@@ -18,6 +18,7 @@ from remit.core.refusals import Code
 from remit.surfaces.cli.answers import Answer, stop, write_out
 from remit.surfaces.cli.declare import PLAN, stands
 from remit.surfaces.cli.groups import plan
+from remit.surfaces.cli.inputs import no_pipe
 from remit.surfaces.cli.plan_files import counts, free, write_text
 from remit.surfaces.cli.session import Session
 
@@ -87,6 +88,7 @@ def draft(
     from remit.wiring.plans import SCHEMA_FILE, plan_lines
     from remit.wiring.plans import draft as drafted
 
+    no_pipe(path)
     if out is not None:
         free(out, force)
     named = name or ("plan" if str(path) == "-" else path.stem)
