@@ -162,7 +162,7 @@ def _checks(screen: Screen, data: Any) -> None:
     screen.table(("RESULT", "CHECK", "WHAT WAS FOUND"), rows)
     for check in data["checks"]:
         if check["hint"] and check["result"] in ("FAIL", "BLOCKED"):
-            screen.line(f"{check['name']}: {check['hint']}")
+            screen.line(f"{check['name']}: {check['reason']}; {check['hint']}")
 
 
 @stands(app, "doctor", START, "remit doctor", "remit doctor --json")
