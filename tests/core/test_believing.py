@@ -16,8 +16,8 @@ from remit.core import item_events as e
 from remit.core.believing import believed, doubted
 from remit.core.change import changed
 from remit.core.dependencies import standing
-from remit.core.evolve import evolve
 from remit.core.events import Recorded
+from remit.core.evolve import evolve
 from remit.core.facts import Item
 from remit.core.fold import FoldError
 from remit.core.planning.closure import State
@@ -76,7 +76,7 @@ def test_a_gap_that_nobody_signed_still_stops_the_item() -> None:
         "", before.status, before.status, "VR-9", before.work.shipped if before.work else "",
         (record(world, before, rubric, "ship-verify-gap"),), "", (), (), "", "", "", (), (),
     ))  # fmt: skip
-    assert doubted(lambda kind, name: world.fact(kind, name), forced.results) == ()
+    assert doubted(world.fact, forced.results) == ()
     assert forced.results[0].result == "ship-verify-gap"
     assert command not in [r.row for r in forced.results]
 
@@ -133,7 +133,7 @@ def force(
     """What the fold makes of an event that no command made."""
     head = world.events()[-1]
     rec = Recorded(head.seq + 1, item.id, item.version + 1, OTHER, assurance, head.at, event)
-    delta = evolve(lambda kind, name: world.fact(kind, name), rec)
+    delta = evolve(world.fact, rec)
     found = delta["item", item.id]
     assert isinstance(found, Item)
     return found

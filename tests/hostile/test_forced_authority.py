@@ -163,7 +163,9 @@ def test_an_unsigned_score_is_unproved_and_nothing_relies_on_it(stage: Stage) ->
     from remit.core.binding import requirement_digest, row_digest
     from remit.core.rows import Control, RowKind, RowSpec
 
-    item = stage.handed_in("bot", RowSpec(RowKind.RUBRIC, rubric="It reads well.", control=Control.NONE))
+    item = stage.handed_in(
+        "bot", RowSpec(RowKind.RUBRIC, rubric="It reads well.", control=Control.NONE)
+    )
     ledger = stage.open()
     with ledger.reading() as tx:
         fact: Any = tx.load([("item", item)])["item", item]

@@ -47,7 +47,11 @@ BAD = (
     (("create", "x", "--verify", ""), 2, "BAD_INPUT"),
     (("create", "x", "--verify", " ", "--verify", "true"), 2, "BAD_INPUT"),
     (("create", "x", "--body-file", "pipe"), 2, "INPUT_PROBLEM"),
-    (("create", "x", "--verify", "true", "--mutation", "pipe", "--red-reason", "y"), 2, "INPUT_PROBLEM"),
+    (
+        ("create", "x", "--verify", "true", "--mutation", "pipe", "--red-reason", "y"),
+        2,
+        "INPUT_PROBLEM",
+    ),
     (("edit", "W-1", "--verify", ""), 2, "BAD_INPUT"),
     (("submit", "pipe"), 2, "INPUT_PROBLEM"),
     (("plan", "check", "pipe"), 2, "INPUT_PROBLEM"),

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import replace
 from typing import Any, Final
 
 from remit.core import commands as c
 from remit.core import decision_events as e
-from remit.core.canonical import digest_of
 from remit.core.decide.asking import bad, kind_of
 from remit.core.decide.proving import Act, enact
 from remit.core.decisions import (
@@ -33,6 +32,7 @@ from remit.core.facts import ActorKind
 from remit.core.intents import want
 from remit.core.rechecking import make_due
 from remit.core.refusals import Code, Refused
+from remit.core.stated import proposed_digest
 from remit.core.view import Draft
 
 MAX_OPTIONS: Final = 20
@@ -108,11 +108,6 @@ def _find(draft: Draft, name: str) -> Decision | Refused:
     )
 
 
-def record_digest(cmd: c.ProposeDecision, by: str) -> str:
-    """The digest of all that is proposed, and of who proposes it."""
-    return digest_of(["decision", by, asdict(cmd)])
-
-
 def _propose(draft: Draft, cmd: c.ProposeDecision) -> Refused | None:
     refused = _texts(cmd) or _about(draft, cmd)
     if refused is not None:
@@ -129,8 +124,9 @@ def _propose(draft: Draft, cmd: c.ProposeDecision) -> Refused | None:
         cmd.proposal,
         cmd.supersedes,
         cmd.expires_at,
-        record_digest(cmd, draft.ask.actor),
+        "",
     )
+    event = replace(event, record=proposed_digest(event, draft.ask.actor))
     draft.open("decision", f"D-{draft.counter('decision') + 1}", event)
     return None
 
@@ -231,7 +227,7 @@ def _too_contested(draft: Draft, found: Decision) -> Refused | None:
         f"cannot accept {found.id}: {len(pairs)} pairs of accepted decisions would contradict one"
         f" another, at most {MOST_CONTESTED} may",
         f"supersede some first: 'remit decision show {pairs[0].partition(' ')[0]}'",
-        {"decisions": sorted({name for pair in mine for name in pair.split(' ')}, key=_number)},
+        {"decisions": sorted({name for pair in mine for name in pair.split(" ")}, key=_number)},
     )
 
 

@@ -26,12 +26,15 @@ from remit.core.decisions import (
 from remit.core.events import Event, Recorded
 from remit.core.evolve.moves import Get, Out, add, first, read
 from remit.core.fold import FoldError
+from remit.core.stated import misstated
 
 Handler = Callable[[Get, Recorded, Any, Out], None]
 
 
 def _proposed(get: Get, rec: Recorded, ev: e.DecisionProposed, out: Out) -> None:
     first(get, rec, "decision")
+    if misstated(rec) is not None:
+        raise FoldError(rec, f"{rec.entity} is not what its own digest says")
     if add(get, out, "counter", "decision", 1) != int(rec.entity.partition("-")[2]):
         raise FoldError(rec, f"{rec.entity} is not the next decision")
     out["decision", rec.entity] = Decision(

@@ -242,7 +242,9 @@ def _verified(get: Get, rec: Recorded, ev: e.VerificationRecorded, out: Out) -> 
     if ev.to == Status.TRIAGED:
         extra |= _record(get, rec, out, item, ev.record, ev.triage_kind)
     elif ev.to == Status.VERIFIED and (doubts := doubted(get, results)):
-        extra["stale"] = doubts  # nothing relies on what a human should have judged and nobody signed
+        extra["stale"] = (
+            doubts  # nothing relies on what a human should have judged and nobody signed
+        )
     _moved(get, rec, ev, out, item, **extra)
 
 

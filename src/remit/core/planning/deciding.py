@@ -17,7 +17,6 @@ from remit.core.facts import Ledger, PlanRevision
 from remit.core.planning.authority import Need
 from remit.core.view import Draft
 
-
 _PLANNED: Final = ("goal", "clause", "requirement", "node", "row", "item")
 """Kinds of things that a plan has; an effect is none of them."""
 

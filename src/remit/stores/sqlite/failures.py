@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import apsw
 
@@ -49,7 +50,7 @@ def _medium(operation: str, path: str, error: apsw.Error) -> StoreUnavailable:
     SQLite has one word for all of them, and whoever is called at night needs another.
     """
     message = f"cannot {operation} {path}: {error}"
-    folder, details = os.path.dirname(path) or ".", {"path": path}
+    folder, details = Path(path).parent, {"path": path}
     try:
         found = os.statvfs(folder)
     except OSError:

@@ -38,7 +38,9 @@ def _made(screen: Screen, data: Any) -> None:
         screen.line(f"configuration: {data['config']} (commit it)")
     screen.line(f"first human: {data['human']}")
     if data["human"] != data["actor"]:
-        screen.line(f"you act as {data['actor']} here: say --as {data['human']}, or set REMIT_ACTOR")
+        screen.line(
+            f"you act as {data['actor']} here: say --as {data['human']}, or set REMIT_ACTOR"
+        )
     if data["fingerprint"]:
         screen.line(f"key: {data['fingerprint']}; nothing unproved is accepted")
     screen.line('next: remit create "Fix the parser" --verify "pytest -q tests/test_parser.py"')
