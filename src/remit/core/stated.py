@@ -46,7 +46,8 @@ def misstated(rec: Recorded) -> Misstated | None:
         return _differing("record", event.record, proposed_digest(event, rec.actor))
     if isinstance(event, RowRegistered | RequirementDrafted):
         return _differing("digest", event.digest, _rest(event))
-    if not isinstance(event, PLANNED) or getattr(event, "texts", ()):
+    elsewhere: Any = getattr(event, "texts", None)
+    if not isinstance(event, PLANNED) or elsewhere:
         return None
     whole = record_digest(event.record)
     bare = undecided(event.record)
