@@ -73,10 +73,10 @@ def test_who_supersedes_one_of_the_two_ends_it_and_work_goes_on() -> None:
     work = of(world, "i0").id
     first, second = contradict(world)
     world.ok(HUMAN, c.Recheck(work))
+    assert world.status(work) == "held"
     third = decide(world, sound(2), DecisionKind.REQUIREMENT, "requirement/r0", supersedes=second)
     assert contested(world) == ()
     assert world.fact("decided", CONTESTED) is None, "what is over leaves no row"
-    world.ok(HUMAN, c.Recheck(work))
     assert world.status(work) == "ready", (first, third)
 
 

@@ -29,7 +29,9 @@ from remit.core.decisions import (
     decided_key,
 )
 from remit.core.facts import ActorKind
+from remit.core.gates import planned_gate
 from remit.core.intents import want
+from remit.core.planning.findings import Gate
 from remit.core.rechecking import make_due
 from remit.core.refusals import Code, Refused
 from remit.core.stated import proposed_digest
@@ -200,7 +202,18 @@ def _accept(draft: Draft, cmd: c.AcceptDecision) -> Refused | None:
     refused = enact(draft, f"accept {found.id}", *acts) or _too_contested(draft, found)
     if refused is None:
         make_due(draft, f"decision:{found.kind}", MAX_HOLDS)
+        _gates_due(draft, found.plan)
     return refused
+
+
+def _gates_due(draft: Draft, plan: str) -> None:
+    """Let admission look again at work of the plan that a gate holds, since this may open it."""
+    if not plan:
+        return
+    name = draft.get("label", f"plan/{plan}")
+    known = name if isinstance(name, str) else plan
+    for gate in (Gate.GOAL, Gate.REQUIREMENTS, Gate.DECISION):
+        make_due(draft, f"gate:{planned_gate(gate, known)}", MAX_HOLDS)
 
 
 def _meet(draft: Draft, found: Decision) -> None:
