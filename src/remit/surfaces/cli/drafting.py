@@ -26,6 +26,7 @@ LEFT: Final = 100
 """Rows left out that a drafted file names at its top; the answer names all."""
 
 if TYPE_CHECKING:  # it loads the tables, which --json does without
+    from remit.core.planning.bundle import Bundle
     from remit.surfaces.cli.screen import Screen
 
 
@@ -97,7 +98,6 @@ def draft(
     bundle = found.bundle
     told = f"drafted from {path.name}: {found.rows} rows, {found.drafted} drafted"
     text = "".join(plan_lines(bundle, SCHEMA_FILE, (told, *found.notes, *_left(found.left))))
-    marked = [bundle.goal.ambiguities, *(r.ambiguities for r in bundle.requirements)]
     data: dict[str, Any] = {
         "format": fmt,
         "plan": bundle.name,
@@ -107,13 +107,18 @@ def draft(
         "quarantined_total": len(found.left),
         "truncated": False,
         "counts": counts(bundle),
-        "gaps": sum(map(len, marked)),
+        "gaps": _gaps(bundle),
         "notes": list(found.notes),
     }
     if out is None:
         return Answer(data | {"text": text}, _drafted)
     write_text(out, text)
     return Answer(data | {"path": str(out)}, _drafted)
+
+
+def _gaps(bundle: Bundle) -> int:
+    """How many ambiguities a draft marks."""
+    return sum(len(each.ambiguities) for each in (bundle.goal, *bundle.requirements))
 
 
 def _left(rows: Sequence[Any]) -> tuple[str, ...]:
