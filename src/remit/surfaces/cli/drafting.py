@@ -118,7 +118,8 @@ def draft(
 
 def _gaps(bundle: Bundle) -> int:
     """How many ambiguities a draft marks."""
-    return sum(len(each.ambiguities) for each in (bundle.goal, *bundle.requirements))
+    beneath = sum(len(each.ambiguities) for each in bundle.requirements)
+    return len(bundle.goal.ambiguities) + beneath
 
 
 def _left(rows: Sequence[Any]) -> tuple[str, ...]:
