@@ -13,7 +13,7 @@ from remit.core import commands as c
 from remit.core.checks import Check, Result
 from remit.core.commands import Text
 from remit.core.events import Recorded
-from remit.core.facts import Row
+from remit.core.facts import Row, Rule
 from remit.core.refusals import Code
 
 ORDER = [
@@ -273,3 +273,16 @@ def test_a_live_brief_does_not_change_nor_one_that_was_handed_in() -> None:
             continue
         world.ok(HUMAN, c.OpenTriage(item, "ship-unverifiable", Text("odd")))
         world.no(HUMAN, c.ReviseItem(item, scope=("x",)), Code.BRIEF_IS_LIVE)
+
+
+def test_a_rule_is_known_by_all_that_it_says_and_not_by_the_digest_that_it_claims() -> None:
+    """Whoever registers another rule under the digest of one that a human means changes nothing."""
+    world = World()
+    world.ok("bob", c.RegisterRule("default", "d1", ("true",), ""))
+    world.ok(HUMAN, c.RegisterRule("default", "d1", ("make", "test"), ""))
+    rule = world.fact("rule", "default")
+    assert isinstance(rule, Rule)
+    assert (rule.revision, rule.argv) == (2, ("make", "test"))
+    before = world.state()
+    world.ok(HUMAN, c.RegisterRule("default", "d1", ("make", "test"), ""))
+    assert world.state() == before

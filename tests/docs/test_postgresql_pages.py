@@ -24,14 +24,14 @@ SHOWN = "postgresql://ann@db.example.org/work"
 
 
 def typed(script: str, tmp_path: Path) -> subprocess.CompletedProcess[str]:
-    """Type a script as ann, in a repository, with ``remit`` on the path."""
+    """Type a script as whoever runs this, in a repository, with ``remit`` on the path."""
     git(tmp_path, "init", "-q", "-b", "main", "project")
     programs = tmp_path / "bin"
     programs.mkdir()
     remit = programs / "remit"
     remit.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m remit "$@"\n')
     remit.chmod(0o755)
-    env = environment(REMIT_ACTOR="ann")
+    env = environment()
     env["PATH"] = f"{programs}:{env['PATH']}"
     return subprocess.run(
         ["sh", "-c", script], cwd=tmp_path / "project", env=env, capture_output=True, text=True,

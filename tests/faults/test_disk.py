@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -78,6 +79,23 @@ def test_a_full_disk_is_named_and_what_was_acknowledged_is_kept(
     ledger.close()
 
 
+def test_a_full_disk_on_which_a_ledger_cannot_even_be_opened_is_called_full(
+    mount: Callable[[str], Path],
+) -> None:
+    place = mount("size=2m")
+    made(place).close()
+    for left in place.glob("ledger.db-*"):
+        left.unlink()
+    with suppress(OSError), (place / "fill").open("wb", buffering=0) as file:
+        while file.write(b"x" * 4_096):
+            pass
+    with pytest.raises(RemitError) as caught:
+        opened(place).acting(HUMAN).create(c.CreateItem("one"))
+    assert caught.value.code is Code.STORE_FULL
+    (place / "fill").unlink()
+    done(opened(place).acting(HUMAN).create(c.CreateItem("one")))
+
+
 def test_a_full_disk_takes_no_new_ledger_and_leaves_nothing(mount: Callable[[str], Path]) -> None:
     place = mount("size=64k")
     with pytest.raises(RemitError) as caught:
@@ -111,9 +129,11 @@ def test_a_disk_that_became_read_only_is_named(mount: Callable[[str], Path]) -> 
     with pytest.raises(RemitError) as caught:
         opened(place).acting(HUMAN).create(c.CreateItem("one"))
     assert meaning(caught.value.code).exit_status == AWAY
+    assert "its file system is read-only" in caught.value.message
     with pytest.raises(RemitError) as caught:
         create_ledger(url_of(place / "other.db"), HUMAN)
     assert meaning(caught.value.code).exit_status == AWAY
+    assert "its file system is read-only" in caught.value.message
     mount("remount,rw")
     ledger = opened(place)
     assert head(ledger) == seq

@@ -100,11 +100,12 @@ class Stage:
         assert ran.status == 0, ran
         return str(ran.data["decision"]["id"])
 
-    def handed_in(self, actor: str) -> str:
+    def handed_in(self, actor: str, *rows: Any) -> str:
         """An item that this actor worked on and handed in."""
         ledger = self.open()
+        self.files += 1
         made = ledger.acting(actor).create(
-            c.CreateItem("work", rows=(self.row,)), command_id=f"made-{self.files}-{actor}"
+            c.CreateItem("work", rows=rows or (self.row,)), command_id=f"made-{self.files}-{actor}"
         )
         item = item_of(made)
         lease = lease_of(ledger.acting(actor).lease(c.GrantLease(item)))

@@ -23,7 +23,12 @@ from remit.core.authority_events import ActSigned, KeyEnrolled
 from remit.core.decision_events import DecisionAccepted
 from remit.core.events import Event, PolicySet, Recorded, stream_of
 from remit.core.facts import LEDGER, Ledger
-from remit.core.item_events import ReviewApproved
+from remit.core.item_events import (
+    ReviewApproved,
+    RowResultRecord,
+    ShipObserved,
+    VerificationRecorded,
+)
 from remit.core.signing import content_of, statement_of
 from remit.signatures.sshsig import unarmoured
 from remit.stores.codec import columns_of
@@ -151,6 +156,53 @@ def test_an_unsigned_decision_is_unproved_and_covers_nothing(stage: Stage) -> No
     refused = covers(fact, fact, fact.proposal, 0)
     assert refused is not None
     assert refused.code is Code.DECISION_UNPROVED
+
+
+def test_an_unsigned_score_is_unproved_and_nothing_relies_on_it(stage: Stage) -> None:
+    """Approval, ship and a rubric's score, all put in by hand: the item says verified, and is worth nothing."""
+    from remit.core.binding import requirement_digest, row_digest
+    from remit.core.rows import Control, RowKind, RowSpec
+
+    item = stage.handed_in(
+        "bot", RowSpec(RowKind.RUBRIC, rubric="It reads well.", control=Control.NONE)
+    )
+    ledger = stage.open()
+    with ledger.reading() as tx:
+        fact: Any = tx.load([("item", item)])["item", item]
+        [row], [requirement] = fact.plan.rows, fact.plan.requirements
+
+        def get(kind: str, name: str) -> Any:
+            return tx.load([(kind, name)])[kind, name]
+
+        digests = row_digest(get, row), requirement_digest(get, requirement)
+    ledger.close()
+    approved = replace(
+        APPROVED, row_refs=(row,), row_digests=digests[:1],
+        requirement_refs=(requirement,), requirement_digests=digests[1:],
+    )  # fmt: skip
+    shipped = ShipObserved(
+        "T08", "approved", "shipped", "a" * 40, "f" * 40, "origin", "main", "b" * 40, "sha", ""
+    )
+    score = RowResultRecord(
+        row, requirement, *digests, "verified", "SCORED_BY_HUMAN", 1, 0, True, "", ()
+    )
+    verdict = VerificationRecorded(
+        "T09", "shipped", "verified", "VR-1", "a" * 40, (score,), "PASS", (), (), "", "", "", (), ()
+    )
+    seq = force(
+        stage, "ann", *(("item", item, each, "asserted") for each in (approved, shipped, verdict))
+    )
+    stage.run("ledger", "replay", "--swap", actor="bot")
+    ran = verified(stage)
+    assert ran.status == 0, ran
+    for n, name in ((0, "ReviewApproved"), (2, "VerificationRecorded")):
+        assert {"seq": seq + n, "type": name, "actor": "ann"} in ran.data["unproved_acts"]
+    shown = stage.run("show", item, actor="bot").data
+    assert (shown["status"], shown["stale"]) == ("verified", [row])
+    [made] = [e for e in shown["expectation"] if e["id"] == requirement]
+    assert made["closure"]["closed"] is False, made
+    waits = stage.run("create", "next", "--verify", "true", "--after", item, actor="bot")
+    assert stage.run("show", waits.data["item"]["id"], actor="bot").data["status"] == "held"
 
 
 @pytest.mark.parametrize("claimed", ["signature", "signature+presence", "token"])

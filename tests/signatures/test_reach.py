@@ -19,7 +19,7 @@ from tests.ground.people import Key, make_key, typing
 from remit.core.checks import Result
 from remit.ports.signing import PublicKey
 from remit.signatures.keys import read_line
-from remit.signatures.reach import Surroundings, here, try_key
+from remit.signatures.reach import MOST_FILES, MOST_SOCKETS, Surroundings, here, try_key
 
 
 @pytest.fixture
@@ -102,6 +102,61 @@ def test_an_agent_that_asks_first_is_no_reach(home: Path, agent: Path) -> None:
     env = {**typing(key), "SSH_AUTH_SOCK": str(agent)}
     subprocess.run(["ssh-add", "-q", "-c", str(key.path)], env=env, check=True, capture_output=True)
     assert try_key(public(key), around(home, socket=str(agent))).result is Result.PASS
+
+
+def test_an_agent_of_any_name_is_found_where_another_process_names_it(home: Path) -> None:
+    """The person's shell says where the agent is, though its socket looks like none."""
+    socket = home / "s"
+    process = subprocess.Popen(["ssh-agent", "-D", "-a", str(socket)], stdout=subprocess.DEVNULL)
+    while not socket.exists():
+        assert process.poll() is None
+    try:
+        key = make_key(home, "kept")
+        unlock(key, socket)
+        assert try_key(public(key), around(home)).result is Result.PASS
+        shell = home / "proc" / "4711"
+        shell.mkdir()
+        (shell / "environ").write_bytes(f"A=1\0SSH_AUTH_SOCK={socket}\0B=2\0".encode())
+        found = try_key(public(key), around(home))
+        assert (found.result, found.where) == (Result.FAIL, str(socket))
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def test_a_socket_that_nobody_listens_at_stops_nobody(home: Path) -> None:
+    key = make_key(home, "kept")
+    path = home / "agent.dead"
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(path))
+    assert try_key(public(key), around(home, socket=str(path))).result is Result.PASS
+
+
+def test_a_flood_of_sockets_hides_no_agent(home: Path, agent: Path) -> None:
+    """Whoever makes more of them than are asked does not get its key past this."""
+    key = make_key(home, "kept")
+    unlock(key, agent)
+    decoys = [home / f"agent.{n}" for n in range(MOST_SOCKETS + 1)]
+    table = home / "proc" / "net" / "unix"
+    lines = [f"0000: 00000002 00000000 00010000 0001 01 7 {path}\n" for path in (*decoys, agent)]
+    table.write_text("".join(lines))
+    for path in decoys:
+        with socket.socket(socket.AF_UNIX) as listening:
+            listening.bind(str(path))
+    assert try_key(public(key), around(home)).result is Result.BLOCKED
+    for path in decoys[2:]:
+        path.unlink()
+    assert try_key(public(key), around(home)).result is Result.FAIL
+
+
+def test_a_flood_of_files_hides_no_open_key(home: Path) -> None:
+    key = make_key(home / ".ssh", "zz", passphrase="")
+    for n in range(100):
+        (home / ".ssh" / f"decoy-{n:04}").write_text("")
+    assert try_key(public(key), around(home)).result is Result.FAIL
+    for n in range(100, MOST_FILES + 1):
+        (home / ".ssh" / f"decoy-{n:04}").write_text("")
+    assert try_key(public(key), around(home)).result is Result.BLOCKED
 
 
 @pytest.mark.parametrize("answer", [b"", b"\x00\x00\x00\x01\x05", b"\x7f\xff\xff\xff", b"\x00"])

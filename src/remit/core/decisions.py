@@ -6,7 +6,8 @@ decision about another proposal, another kind or a wider scope covers nothing, a
 that is expired, superseded, or accepted in favour of leaving things as they are.
 
 Pure. ``covers`` is what plans and gates ask; ``rivals`` names current decisions that say otherwise
-about the same thing, since neither recency nor confidence picks one of two.
+about the same thing, since neither recency nor confidence picks one of two. The ledger keeps one list of
+the pairs that do (``contested``), so that a plan stops at a conflict which it does not name itself.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from remit.core.refusals import Code, Refused
 
 __all__ = [
     "AGENT_MAY_ACCEPT_FOR_HUMAN",
+    "CONTESTED",
+    "MOST_CONTESTED",
     "Decided",
     "Decision",
     "DecisionKind",
@@ -29,6 +32,7 @@ __all__ = [
     "Wanted",
     "choice_digest",
     "conflicting",
+    "contested",
     "covers",
     "decided_key",
     "effect_proposal",
@@ -40,6 +44,12 @@ __all__ = [
 
 AGENT_MAY_ACCEPT_FOR_HUMAN: Final = False
 """``agentMayAcceptForHuman`` of the lifecycle: there is no setting that turns it on (INV-15)."""
+
+CONTESTED: Final = "contested"
+"""The id of the register that lists pairs of accepted decisions which contradict one another."""
+
+MOST_CONTESTED: Final = 100
+"""Most such pairs at a time: who accepts one that would make more has to settle some first."""
 
 
 class Wanted(Protocol):
@@ -182,6 +192,17 @@ def rivals(get: Callable[[str, str], Any], decision: Decision, now: int) -> tupl
             if isinstance(other, Decision) and opposed(decision, other, now):
                 found[name] = other
     return tuple(found[name] for name in sorted(found, key=lambda name: int(name[2:])))
+
+
+def contested(get: Callable[[str, str], Any], now: int) -> tuple[tuple[Decision, Decision], ...]:
+    """Every two current decisions of the ledger that contradict one another, oldest pair first."""
+    register = get("decided", CONTESTED)
+    found = []
+    for pair in register.decisions if isinstance(register, Decided) else ():
+        one, other = (get("decision", name) for name in pair.split(" "))
+        if isinstance(one, Decision) and isinstance(other, Decision) and opposed(one, other, now):
+            found.append((one, other))
+    return tuple(found)
 
 
 def conflicting(decision: Decision, others: tuple[Decision, ...]) -> Refused:

@@ -67,7 +67,7 @@ def _goal(draft: Draft, plan: PlanRevision, decisions: LedgerDecisions) -> Asked
     goal = draft.get("goal", plan.goal) if plan.goal else None
     if not isinstance(goal, Goal) or goal.retired or goal.plan != plan.id:
         return Gate.GOAL, False, NOT_THERE, "clear", plan.goal_revision
-    conflicts = ["DECISIONS_CONFLICT" for _ in decisions.conflicts()][:1]
+    conflicts = [f"DECISIONS_CONFLICT {' '.join(ids)}" for ids in decisions.conflicts()][:1]
     shut = (*goal.shut, *plan.shut, *conflicts, *_undone("goal", goal, decisions))
     return Gate.GOAL, not shut, ",".join(shut)[:200], "clear", f"{goal.id}@{goal.revision}"
 

@@ -45,7 +45,8 @@ class RowOutcome:
 
     Where it gave no answer, the last answer at that commit stays before it in ``Item.results``, and
     a contradiction stays for good. ``executed`` is how many checks ran; ``answered`` says whether
-    the row answered at all at that commit. ``digest`` is the row's, ``covers`` its requirement's.
+    the row answered at all at that commit. ``digest`` is the row's, ``covers`` its requirement's,
+    ``proof`` what showed who judged it, empty where nothing did.
     """
 
     row: str
@@ -57,3 +58,4 @@ class RowOutcome:
     answered: bool
     digest: str
     covers: str
+    proof: str = ""

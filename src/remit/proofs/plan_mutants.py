@@ -95,6 +95,12 @@ PLAN_MUTANTS: Final = (
         ((f"{_PLAN}:_undecided", "for ids in decisions.conflicts():", "for ids in ():"),),
     ),
     Mutant(
+        "conflict-sought-among-named-ones-only",
+        worlds.WAIVE,
+        "conflict-stops-planning",
+        (("remit.core.decisions:contested", "opposed(one, other, now)", "False"),),
+    ),
+    Mutant(
         "need-not-asked-at-the-close",
         worlds.WAIVE,
         "removal-needs-decision",

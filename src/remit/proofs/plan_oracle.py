@@ -146,8 +146,14 @@ def named(bundle: Bundle) -> tuple[str, ...]:
     return tuple(ref for ref in found if ref)
 
 
+def concerned(bundle: Bundle, decisions: Decisions) -> tuple[str, ...]:
+    """Every decision that a plan names, and every one that says that it is about this plan."""
+    about = (each.id for each in decisions.values() if each.plan == bundle.name)
+    return tuple(dict.fromkeys((*named(bundle), *about)))
+
+
 def contradictions(refs: Iterable[str], decisions: Decisions, now: int) -> list[tuple[str, str]]:
-    """Pairs of which one is named here, and the other says something else about the same thing."""
+    """Pairs of which one is among these, and the other says something else about the same thing."""
     found = []
     for ref in refs:
         one = decisions.get(ref)
@@ -246,7 +252,7 @@ def shut(plan: Bundle, item: PlanItem, decisions: Decisions, now: int, *, strict
         if any(allows(decisions.get(ref), want, now, strict=strict) for ref in want.refs)
     }
     undecided = [want for want in standing(plan) if want not in allowed]
-    if _unclear(plan, undecided) or contradictions(named(plan), decisions, now):
+    if _unclear(plan, undecided) or contradictions(concerned(plan, decisions), decisions, now):
         found.add("goal")
     lost = {f"requirement/{r.label}" for r in owned}
     doubted = any(want.kind == GOAL and want.scope & lost for want in undecided)

@@ -143,7 +143,8 @@ class PlanSteps:
         assert record is not None
         known, hard = decisions_of(self.stage, state), strict(self.stage, state)
         shut = oracle.shut(bundle, record, known, state.now, strict=hard)
-        conflict = oracle.contradictions(oracle.named(bundle), known, state.now)
+        about = oracle.concerned(bundle, known)
+        conflict = oracle.contradictions(about, known, state.now)
         self.demand("conflict-stops-planning", not conflict, what, "while these conflict", conflict)
         undecided = shut & {"decision"}
         self.demand("undone-decision-shuts", not undecided, what, "needs a decision")
@@ -209,7 +210,8 @@ class PlanSteps:
         demand("nothing-overwritten", ev.previous_digest == last, "follows on", ev.previous_digest)
         known, hard = decisions_of(self.stage, state), strict(self.stage, state)
         refs = oracle.named(bundle)
-        conflict = oracle.contradictions(refs, known, state.now)
+        about = oracle.concerned(bundle, known)
+        conflict = oracle.contradictions(about, known, state.now)
         demand("conflict-stops-planning", not conflict, "closed while these conflict:", conflict)
         standing = [
             ref for ref in refs if not oracle.stands(known.get(ref), state.now, strict=hard)

@@ -24,6 +24,7 @@ from remit.core.events import Event, Recorded
 from remit.core.facts import Fact, Key
 from remit.core.fold import FoldError
 from remit.core.merkle import Tree
+from remit.core.stated import misstated
 from remit.ports import Blob, Difference, LedgerCorrupt, ReadTx, Store, StoredEvent
 from remit.ports.signing import Signatures
 from remit.service.authority import Authority, Root, Unproved
@@ -137,6 +138,10 @@ class _Walk:
             return
         for flaw in self.authority.step(recorded):
             self.problem(*flaw)
+        if (wrong := misstated(recorded)) is not None:
+            self.problem(
+                recorded.seq, wrong.name, wrong.found, f"{wrong.expected} of what it holds"
+            )
         self._names(recorded.event)
         if self.folding:
             self._fold(recorded)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from remit.core.deadlock import ongoing
+from remit.core.decisions import CONTESTED
 from remit.core.dependencies import MAX_CHAIN
 from remit.core.effect_facts import AdmissionPolicy, Effect, Intent
 from remit.core.evolve.plans import GONE
@@ -106,6 +107,7 @@ def _queued(work_class: str, tenant: str) -> dict[Key, None]:
 def _governed(item: Item, governed: Governed) -> dict[Key, None]:
     """What the gates of a planned item are asked of."""
     found: dict[Key, None] = {("plan", governed.plan): None, ("goal", item.plan.goal): None}
+    found["decided", CONTESTED] = None
     found.update({("requirement", name): None for name in item.plan.requirements})
     found.update({("row", name): None for name in item.plan.rows})
     if governed.node:

@@ -129,7 +129,8 @@ def proposed_on(tx: ReadTx, bundle: Bundle) -> Proposed | Refused:
         return keys[kind, name]
 
     plan = known.plan.id if known.plan is not None else ""
-    decisions = LedgerDecisions(get, proposal, tx.now(), plan, _refs(tx, bundle, needs))
+    refs = _refs(tx, bundle, needs)
+    decisions = LedgerDecisions(get, proposal, tx.now(), plan, refs, bundle.name)
     findings = check(bundle, decisions, base, sound)
     return Proposed(bundle, digests, digest, proposal, known, base, needs, findings)
 

@@ -12,7 +12,8 @@ from remit.core.events import RowRegistered
 from remit.core.facts import Item, Row
 from remit.core.registration import row_event
 from remit.core.rows import Control, RowKind, RowSpec
-from remit.ports import ReadTx
+from remit.core.stated import misstated
+from remit.ports import LedgerCorrupt, ReadTx
 from remit.ports.outside import RowFound
 
 
@@ -24,6 +25,12 @@ def rows_of(tx: ReadTx, item: Item) -> list[tuple[Row, RowSpec]]:
     found = []
     for row in rows:
         event = row_event(events[row.seq].event)
+        if (wrong := misstated(events[row.seq])) is not None:
+            raise LedgerCorrupt(
+                f"cannot read {row.id}: event {row.seq} is not what its {wrong.name} says",
+                "run 'remit ledger verify': somebody rewrote what was registered",
+                {"row": row.id, "seq": row.seq},
+            )
         if event is not None:
             found.append((row, spec_of(event)))
     return found

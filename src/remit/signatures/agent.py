@@ -27,7 +27,10 @@ MOST_KEYS: Final = 2_048
 
 
 def holds(path: Path, blob: bytes, timeout_s: float) -> bool | None:
-    """Whether an agent holds a key; None where it could not be asked."""
+    """Whether an agent holds a key; None where it could not be asked.
+
+    A socket at which nobody listens any more holds nothing.
+    """
     try:
         answer = _asked(path, bytes([LIST]), timeout_s)
         reader = Reader(answer)
@@ -39,6 +42,8 @@ def holds(path: Path, blob: bytes, timeout_s: float) -> bool | None:
             reader.string()
             if found == blob:
                 return True
+    except (ConnectionRefusedError, FileNotFoundError):
+        return False
     except (OSError, WireError):
         return None
     return False if number <= MOST_KEYS else None

@@ -39,7 +39,15 @@ NAMESPACE: Final = "remit-probe"
 BOUND_MS: Final = 3_000
 """How long an agent may take to sign before it counts as asking somebody."""
 
-MOST_PLACES: Final = 64
+MOST_FILES: Final = 1_000
+"""Most files of a person that are looked into."""
+
+MOST_SOCKETS: Final = 64
+"""Most sockets that are asked; where there are more of either, the key's reach is not known."""
+
+_MOST_PROCESSES: Final = 20_000
+_TABLE: Final = 4 * 1024 * 1024
+_TOO_MANY: Final = "more places than are tried"
 _LOOKS_LIKE_AGENT: Final = re.compile(r"ssh|agent|keyring|gcr|gnupg|1password", re.IGNORECASE)
 BEGIN: Final = b"-----BEGIN OPENSSH PRIVATE KEY-----"
 FORMAT: Final = b"openssh-key-v1\0"
@@ -75,8 +83,12 @@ def here(files: tuple[Path, ...] = ()) -> Surroundings:
 
 def try_key(key: PublicKey, around: Surroundings) -> Reach:
     """Try every place; the first that signs decides."""
-    blocked = ""
+    blocked, seen = "", {True: 0, False: 0}
     for place in (*_files(around), *_sockets(around)):
+        seen[place.file] += 1
+        if seen[place.file] > (MOST_FILES if place.file else MOST_SOCKETS):
+            blocked = blocked or _TOO_MANY
+            continue
         found = _by_file(key, place, around) if place.file else _by_agent(key, place)
         if found is Result.FAIL:
             return Reach(Result.FAIL, str(place.path))
@@ -97,26 +109,54 @@ def _files(around: Surroundings) -> Iterator[_Place]:
         with contextlib.suppress(OSError):
             own += sorted(path for path in (home / ".ssh").iterdir() if path.is_file())
     named = [path for given in around.files for path in (given, given.with_suffix(""))]
-    for path in list(dict.fromkeys((*named, *own)))[:MOST_PLACES]:
+    for path in dict.fromkeys((*named, *own)):
         yield _Place(path, file=True)
 
 
 def _sockets(around: Surroundings) -> Iterator[_Place]:
+    """Sockets of agents: the one that was named, those that other processes name, those that are open.
+
+    What others of this user have in their environment is the person's own word on where the agent is,
+    whatever it is called; a caller that hides its own hides none of theirs.
+    """
     found: dict[str, None] = {}
     if around.socket:
         found[around.socket] = None
+    found.update(dict.fromkeys(_named_by_others(around.proc)))
+    found.update(dict.fromkeys(_usual(around)))
     try:
         with (around.proc / "net" / "unix").open("rb") as table:
-            lines = table.read(4 * 1024 * 1024).splitlines()
+            lines = table.read(_TABLE).splitlines()
     except OSError:
         lines = []
     for line in lines:
         path = os.fsdecode(line.rpartition(b" ")[2])
         if path.startswith("/") and _LOOKS_LIKE_AGENT.search(path):
             found[path] = None
-    for path in list(found)[:MOST_PLACES]:
+    for path in found:
         if _is_socket(Path(path)):
             yield _Place(Path(path), file=False)
+
+
+def _usual(around: Surroundings) -> Iterator[str]:
+    """Where ``ssh-agent`` puts its socket by itself: a caller in a network namespace sees no table."""
+    for pattern, folder in [("ssh-*/agent*", Path("/tmp"))] + [  # noqa: S108  # its place, not ours
+        ("agent/*", home / ".ssh") for home in around.homes
+    ]:
+        with contextlib.suppress(OSError):
+            yield from (str(path) for path in folder.glob(pattern))
+
+
+def _named_by_others(proc: Path) -> Iterator[str]:
+    """What processes that this user may look into have as ``SSH_AUTH_SOCK``."""
+    with contextlib.suppress(OSError):
+        entries = (entry for entry in os.scandir(proc) if entry.name.isdigit())
+        for _, entry in zip(range(_MOST_PROCESSES), entries, strict=False):
+            with contextlib.suppress(OSError), Path(entry.path, "environ").open("rb") as file:
+                for variable in file.read(_OUTPUT * 4).split(b"\0"):
+                    name, _, value = variable.partition(b"=")
+                    if name == b"SSH_AUTH_SOCK" and value.startswith(b"/"):
+                        yield os.fsdecode(value)
 
 
 def _is_socket(path: Path) -> bool:

@@ -43,6 +43,20 @@ BAD = (
     (("create", "x", "--scope", "/etc"), 2, "BAD_INPUT"),
     (("create", "x", "--scope", "../up"), 2, "BAD_INPUT"),
     (("create", "x", "--id", "W-9"), 2, "BAD_INPUT"),
+    (("create", "x", "--id", "-rf"), 2, "BAD_INPUT"),
+    (("create", "x", "--verify", ""), 2, "BAD_INPUT"),
+    (("create", "x", "--verify", " ", "--verify", "true"), 2, "BAD_INPUT"),
+    (("create", "x", "--body-file", "pipe"), 2, "INPUT_PROBLEM"),
+    (
+        ("create", "x", "--verify", "true", "--mutation", "pipe", "--red-reason", "y"),
+        2,
+        "INPUT_PROBLEM",
+    ),
+    (("edit", "W-1", "--verify", ""), 2, "BAD_INPUT"),
+    (("submit", "pipe"), 2, "INPUT_PROBLEM"),
+    (("plan", "check", "pipe"), 2, "INPUT_PROBLEM"),
+    (("plan", "apply", "pipe"), 2, "INPUT_PROBLEM"),
+    (("plan", "draft", "markdown", "pipe"), 2, "INPUT_PROBLEM"),
     (("create", "x", "--goal", "G-99"), 4, "NOT_FOUND"),
     (("create", "x", "--after", "W-99"), 4, "NOT_FOUND"),
     (("create", "x", "--body-file", "/no/such/file"), 2, "INPUT_PROBLEM"),
@@ -103,6 +117,7 @@ BAD = (
 def filled(cli: Cli) -> Cli:
     cli.json("create", "Number one", "--verify", "true")
     cli.json("create", "Number two")
+    os.mkfifo(cli.cwd / "pipe")
     return cli
 
 

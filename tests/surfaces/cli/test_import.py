@@ -107,7 +107,7 @@ def test_an_accepted_rule_makes_imported_items_ready(cli: Cli, tmp_path: Path, l
     shown = cli.text("rule", "accept", "default")
     assert "make test" in shown
     assert "It is good" in shown
-    assert "1 items became ready" in shown
+    assert "1 item became ready" in shown
     assert [i["work_id"] for i in cli.json("ready")["items"]] == ["a-1"]
     stopped = {i["work_id"]: i["blocked_by"] for i in cli.json("blocked")["items"]}
     assert stopped["a-5"] == "gate import-status"

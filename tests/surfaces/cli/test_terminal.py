@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import re
 import struct
 import subprocess
 import sys
@@ -71,3 +72,18 @@ def test_blocked_on_a_terminal_keeps_what_to_type(cli: Cli) -> None:
     env = environment(TERM="xterm")
     _, shown = on_terminal(cli.cwd, "blocked", columns=200, env=env)
     assert "remit edit W-1 --verify" in shown
+
+
+def test_a_trace_is_readable_on_a_narrow_terminal(cli: Cli) -> None:
+    """Words stay whole on eighty columns: what is long gives way, and not everything a little."""
+    title = "A title that is far too long for what is left of the line " * 3
+    checks = [word for n in range(12) for word in ("--verify", f"test -f {n}")]
+    item = cli.json("create", title.strip(), *checks)["item"]["id"]
+    cli.json("actor", "add", "somebody-with-a-long-name")
+    cli.json("lease", item, actor="somebody-with-a-long-name")
+    env = environment(TERM="xterm", NO_COLOR="1")
+    _, shown = on_terminal(cli.cwd, "trace", item, "--as", "ann", columns=80, env=env)
+    for word in ("requirement ", "dependencies ", "present ", "missing "):
+        assert word in shown, shown
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", shown)
+    assert max(len(line.rstrip("\r")) for line in plain.split("\n")) <= 80, plain

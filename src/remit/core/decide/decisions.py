@@ -9,25 +9,32 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import replace
 from typing import Any, Final
 
 from remit.core import commands as c
 from remit.core import decision_events as e
-from remit.core.canonical import digest_of
 from remit.core.decide.asking import bad, kind_of
 from remit.core.decide.proving import Act, enact
 from remit.core.decisions import (
     AGENT_MAY_ACCEPT_FOR_HUMAN,
+    CONTESTED,
+    MOST_CONTESTED,
+    Decided,
     Decision,
     DecisionKind,
     DecisionState,
     Option,
     choice_digest,
+    decided_key,
 )
 from remit.core.facts import ActorKind
+from remit.core.gates import planned_gate
+from remit.core.intents import want
+from remit.core.planning.findings import Gate
 from remit.core.rechecking import make_due
 from remit.core.refusals import Code, Refused
+from remit.core.stated import proposed_digest
 from remit.core.view import Draft
 
 MAX_OPTIONS: Final = 20
@@ -103,11 +110,6 @@ def _find(draft: Draft, name: str) -> Decision | Refused:
     )
 
 
-def record_digest(cmd: c.ProposeDecision, by: str) -> str:
-    """The digest of all that is proposed, and of who proposes it."""
-    return digest_of(["decision", by, asdict(cmd)])
-
-
 def _propose(draft: Draft, cmd: c.ProposeDecision) -> Refused | None:
     refused = _texts(cmd) or _about(draft, cmd)
     if refused is not None:
@@ -124,8 +126,9 @@ def _propose(draft: Draft, cmd: c.ProposeDecision) -> Refused | None:
         cmd.proposal,
         cmd.supersedes,
         cmd.expires_at,
-        record_digest(cmd, draft.ask.actor),
+        "",
     )
+    event = replace(event, record=proposed_digest(event, draft.ask.actor))
     draft.open("decision", f"D-{draft.counter('decision') + 1}", event)
     return None
 
@@ -195,10 +198,54 @@ def _accept(draft: Draft, cmd: c.AcceptDecision) -> Refused | None:
     old = draft.get("decision", found.supersedes) if found.supersedes else None
     if isinstance(old, Decision) and old.state in CURRENT:
         acts.append(("decision", old.id, e.DecisionSuperseded(found.id)))
-    refused = enact(draft, f"accept {found.id}", *acts)
+    _meet(draft, found)
+    refused = enact(draft, f"accept {found.id}", *acts) or _too_contested(draft, found)
     if refused is None:
         make_due(draft, f"decision:{found.kind}", MAX_HOLDS)
+        _gates_due(draft, found.plan)
     return refused
+
+
+def _gates_due(draft: Draft, plan: str) -> None:
+    """Let admission look again at work of the plan that a gate holds, since this may open it."""
+    if not plan:
+        return
+    name = draft.get("label", f"plan/{plan}")
+    known = name if isinstance(name, str) else plan
+    for gate in (Gate.GOAL, Gate.REQUIREMENTS, Gate.DECISION):
+        make_due(draft, f"gate:{planned_gate(gate, known)}", MAX_HOLDS)
+
+
+def _meet(draft: Draft, found: Decision) -> None:
+    """Ask at once for all that this one may contradict, and not for one after the other."""
+    keys = [("decided", decided_key(found.kind, about)) for about in found.scope]
+    want(draft, [("decided", CONTESTED), *keys])
+    registers = [draft.get(kind, name) for kind, name in keys]
+    names = {name for r in registers if isinstance(r, Decided) for name in r.decisions}
+    known = draft.get("decided", CONTESTED)
+    for pair in known.decisions if isinstance(known, Decided) else ():
+        names.update(pair.split(" "))
+    want(draft, [("decision", name) for name in sorted(names)])
+
+
+def _too_contested(draft: Draft, found: Decision) -> Refused | None:
+    """Refuse one with which more would be contradicted than anybody can look through."""
+    register = draft.get("decided", CONTESTED)
+    pairs = register.decisions if isinstance(register, Decided) else ()
+    mine = [pair for pair in pairs if found.id in pair.split(" ")]
+    if len(pairs) <= MOST_CONTESTED or not mine:
+        return None
+    return Refused(
+        Code.DECISIONS_CONFLICT,
+        f"cannot accept {found.id}: {len(pairs)} pairs of accepted decisions would contradict one"
+        f" another, at most {MOST_CONTESTED} may",
+        f"supersede some first: 'remit decision show {pairs[0].partition(' ')[0]}'",
+        {"decisions": sorted({name for pair in mine for name in pair.split(" ")}, key=_number)},
+    )
+
+
+def _number(name: str) -> int:
+    return int(name[2:])
 
 
 def _reasons(

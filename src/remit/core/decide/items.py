@@ -142,8 +142,9 @@ def _awaited(draft: Draft, item: str, cmd: c.CreateItem) -> Refused | None:
 def _free_alias(draft: Draft, alias: str) -> Refused | None:
     if not alias:
         return None
-    if not is_alias(alias):
-        return bad("work id", alias, "1 to 200 characters without blanks, not of the form W-1")
+    if not is_alias(alias) or alias.startswith("-"):
+        expected = "1 to 200 characters without blanks, not of the form W-1, no - in front"
+        return bad("work id", alias, expected)
     taken = draft.get("alias", alias)
     if taken is None:
         return None

@@ -27,6 +27,7 @@ from remit.core.refusals import Code, Refused
 from remit.core.registration import rows_of_rule
 from remit.core.rows import problems
 from remit.core.services import RECONCILER, SERVICES, VERIFIER
+from remit.core.stated import rule_digest
 from remit.core.view import Draft
 
 __all__ = ["HANDLERS", "RECONCILER", "SERVICES", "VERIFIER"]
@@ -70,7 +71,10 @@ def _register_rule(draft: Draft, cmd: c.RegisterRule) -> Refused | None:
     if not cmd.argv and not cmd.rubric:
         return bad("rule", cmd.name, "a command, a rubric, or both")
     rule = draft.get("rule", cmd.name)
-    if isinstance(rule, Rule) and rule.digest == cmd.digest:
+    if isinstance(rule, Rule) and (rule.digest, rule_digest(rule)) == (
+        cmd.digest,
+        rule_digest(cmd),
+    ):
         return None
     spec = Rule(
         cmd.name,
@@ -125,7 +129,7 @@ def _accept_rule(draft: Draft, cmd: c.AcceptRule) -> Refused | None:
             {"rule": cmd.name, "digest": rule.digest},
         )
     if not rule.counts(accept_unproved=draft.policy.accept_unproved):
-        event = e.RuleAccepted(rule.revision, rule.digest, cmd.reason[:MAX_REASON])
+        event = e.RuleAccepted(rule.revision, rule_digest(rule), cmd.reason[:MAX_REASON])
         return enact(draft, f"accept the rule {cmd.name}", ("rule", cmd.name, event))
     return None
 

@@ -6,7 +6,7 @@ answers on one commit is contradicted and is never retried into green, by no thi
 verifier and no later epoch; a run that gave no answer is a gap, but no answer either. What was
 approved must be what is registered still, or the item is put aside as ``scope-changed``. A rubric is
 scored by a human, a command by the enrolled verifier, and neither by anybody who held a lease on the
-item or approved it (INV-16).
+item or approved it (INV-16). A score that nobody signed, where policy asks for signatures, closes nothing.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import re
 
 from remit.core import commands as c
 from remit.core import item_events as e
+from remit.core.believing import doubted
 from remit.core.binding import bindings, requirement_digest, unlike
 from remit.core.checks import Result
 from remit.core.decide.asking import bad, find, kind_of, moving
@@ -154,13 +155,17 @@ def _outcome(
     records: tuple[e.RowResultRecord, ...],
     artifact_diff: str,
     waived: dict[str, str],
+    doubts: tuple[str, ...],
 ) -> tuple[str, Status, TriageKind | None]:
     """Transition, target and triage kind that all results together lead to.
 
-    A waived row neither proves nor stops anything.
+    A waived row neither proves nor stops anything, and a good result that is doubted proves nothing.
     """
     latest: dict[str, str] = {}
-    merged: list[RowOutcome | e.RowResultRecord] = [r for r in item.results if r.commit == commit]
+    here = (r for r in item.results if r.commit == commit)
+    merged: list[RowOutcome | e.RowResultRecord] = [
+        r for r in here if r.row not in doubts or r.result != Verdict.VERIFIED
+    ]
     counted = [known for known in (*merged, *records) if known.row not in waived]
     for known in counted:
         latest[known.row] = known.result
@@ -201,7 +206,8 @@ def record(draft: Draft, cmd: c.RecordVerification) -> Refused | None:
     diff = cmd.artifact_diff or work.artifact_diff
     waived = _waived(draft, item)
     changed = unlike(work.bound, bindings(draft.get, item.plan))
-    tid, to, kind = _outcome(item, cmd.commit, tuple(records), diff, waived)
+    doubts = doubted(draft.get, item.results)
+    tid, to, kind = _outcome(item, cmd.commit, tuple(records), diff, waived, doubts)
     if changed:
         tid, to, kind = "T10", Status.TRIAGED, TriageKind.SCOPE_CHANGED
     triage = f"T-{draft.counter('triage') + 1}" if kind else ""

@@ -1,7 +1,9 @@
 """Folds of decisions, and of the registers that say what is decided about a thing.
 
 A register lists accepted decisions by kind and thing, so that two which conflict are found without a
-scan. It follows from the decisions alone, as counters follow from what they count.
+scan, and one more lists the pairs that do. Both follow from the decisions alone, as counters follow from
+what they count. A pair leaves the list when one of the two is superseded, or at the next acceptance after
+one of them ran out: time alone is no event.
 """
 
 from __future__ import annotations
@@ -11,16 +13,28 @@ from typing import Any, Final
 
 from remit.core import decision_events as e
 from remit.core.change import changed
-from remit.core.decisions import Decided, Decision, DecisionKind, DecisionState, decided_key
+from remit.core.decisions import (
+    CONTESTED,
+    Decided,
+    Decision,
+    DecisionKind,
+    DecisionState,
+    contested,
+    decided_key,
+    opposed,
+)
 from remit.core.events import Event, Recorded
 from remit.core.evolve.moves import Get, Out, add, first, read
 from remit.core.fold import FoldError
+from remit.core.stated import misstated
 
 Handler = Callable[[Get, Recorded, Any, Out], None]
 
 
 def _proposed(get: Get, rec: Recorded, ev: e.DecisionProposed, out: Out) -> None:
     first(get, rec, "decision")
+    if misstated(rec) is not None:
+        raise FoldError(rec, f"{rec.entity} is not what its own digest says")
     if add(get, out, "counter", "decision", 1) != int(rec.entity.partition("-")[2]):
         raise FoldError(rec, f"{rec.entity} is not the next decision")
     out["decision", rec.entity] = Decision(
@@ -64,7 +78,7 @@ def _accepted(get: Get, rec: Recorded, ev: e.DecisionAccepted, out: Out) -> None
     decision = _next(get, rec, DecisionState.PROPOSED)
     if (ev.plan, ev.proposal) != (decision.plan, decision.proposal):
         raise FoldError(rec, f"{decision.id} is about another proposal")
-    out["decision", decision.id] = _settled(
+    accepted = _settled(
         decision,
         rec,
         ev.record,
@@ -73,11 +87,30 @@ def _accepted(get: Get, rec: Recorded, ev: e.DecisionAccepted, out: Out) -> None
         choice=ev.choice,
         permits=ev.permits,
     )
+    out["decision", decision.id] = accepted
+    met: dict[str, None] = {}
     for about in decision.scope:
         key = decided_key(decision.kind, about)
         known = read(get, out, "decided", key)
         names = known.decisions if isinstance(known, Decided) else ()
+        met.update(dict.fromkeys(names))
         out["decided", key] = Decided(key, (*names, decision.id))
+    _contest(get, rec, out, accepted, met)
+
+
+def _contest(get: Get, rec: Recorded, out: Out, accepted: Decision, met: dict[str, None]) -> None:
+    """Note whom this one contradicts; what is over by now is noted no more."""
+    pairs = [f"{one.id} {other.id}" for one, other in contested(get, rec.at)]
+    for name in met:
+        other = get("decision", name)
+        if isinstance(other, Decision) and opposed(other, accepted, rec.at):
+            pairs.append(f"{other.id} {accepted.id}")
+    _keep(get, out, pairs)
+
+
+def _keep(get: Get, out: Out, pairs: list[str]) -> None:
+    if pairs or get("decided", CONTESTED) is not None:
+        out["decided", CONTESTED] = Decided(CONTESTED, tuple(pairs)) if pairs else None
 
 
 def _rejected(get: Get, rec: Recorded, ev: e.DecisionRejected, out: Out) -> None:
@@ -98,6 +131,10 @@ def _superseded(get: Get, rec: Recorded, ev: e.DecisionSuperseded, out: Out) -> 
         if isinstance(known, Decided):
             rest = tuple(name for name in known.decisions if name != decision.id)
             out["decided", key] = Decided(key, rest) if rest else None
+    register = get("decided", CONTESTED)
+    if isinstance(register, Decided):
+        left = [pair for pair in register.decisions if decision.id not in pair.split(" ")]
+        _keep(get, out, left)
 
 
 def _consumed(get: Get, rec: Recorded, ev: e.DecisionConsumed, out: Out) -> None:

@@ -27,6 +27,7 @@ from remit.core.facts import (
 )
 from remit.core.fold import FoldError
 from remit.core.ids import MAX_EPOCH
+from remit.core.stated import rule_digest
 
 Handler = Callable[[Get, Recorded, Any, Out], None]
 
@@ -138,9 +139,11 @@ def _rule_registered(get: Get, rec: Recorded, ev: e.RuleRegistered, out: Out) ->
 
 def _rule_accepted(get: Get, rec: Recorded, ev: e.RuleAccepted, out: Out) -> None:
     rule: Rule = _next(get, rec, "rule")
-    if (ev.revision, ev.digest) != (rule.revision, rule.digest):
+    whole = rule_digest(rule)
+    if ev.revision != rule.revision or ev.digest not in (rule.digest, whole):
         raise FoldError(rec, f"rule {rec.entity} is at another revision than the one accepted")
-    proof = rec.assurance if rec.assurance.startswith("signature") else ""
+    signed = rec.assurance.startswith("signature") and ev.digest == whole
+    proof = rec.assurance if signed else ""  # what was signed is this rule, and not a name for it
     out["rule", rec.entity] = changed(
         rule, version=rec.version, accepted=True, accepted_by=rec.actor, accepted_proof=proof
     )

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from remit.core import item_events as e
+from remit.core.believing import doubted
 from remit.core.change import changed
 from remit.core.effect_facts import Intent
 from remit.core.events import Event, Recorded
@@ -213,6 +214,7 @@ def _verified(get: Get, rec: Recorded, ev: e.VerificationRecorded, out: Out) -> 
     item = item_of(get, rec)
     if rec.actor in item.holders:
         raise FoldError(rec, f"{rec.actor} held a lease on {item.id} and verified it (INV-16)")
+    proof = "" if rec.assurance == Assurance.ASSERTED else rec.assurance
     new = {
         r.row: RowOutcome(
             r.row,
@@ -224,6 +226,7 @@ def _verified(get: Get, rec: Recorded, ev: e.VerificationRecorded, out: Out) -> 
             r.answered,
             r.digest,
             r.requirement_digest,
+            proof,
         )
         for r in ev.results
     }
@@ -238,6 +241,10 @@ def _verified(get: Get, rec: Recorded, ev: e.VerificationRecorded, out: Out) -> 
         return
     if ev.to == Status.TRIAGED:
         extra |= _record(get, rec, out, item, ev.record, ev.triage_kind)
+    elif ev.to == Status.VERIFIED and (doubts := doubted(get, results)):
+        extra["stale"] = (
+            doubts  # nothing relies on what a human should have judged and nobody signed
+        )
     _moved(get, rec, ev, out, item, **extra)
 
 

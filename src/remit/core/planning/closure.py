@@ -4,7 +4,8 @@ One pure function over facts. Every row counts: one that is contradicted, a gap,
 a human's to score keeps the requirement open, whatever the others say. It is closed as verified when
 all are, and at least one of them is direct: narrower evidence never closes a broader claim. A row
 that is waived by an accepted decision counts as waived, so a requirement with one is closed as
-waived, not as verified.
+waived, not as verified. A human's score that nobody signed leaves the row to a human where policy
+asks for signatures.
 
 A successor stands for its predecessor: where the item of a row has one, the rows of the last item of
 the chain take the place of that row. For a requirement that was drafted from the predecessor's own
@@ -20,6 +21,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from remit.core.believing import believed
 from remit.core.dependencies import MAX_CHAIN
 from remit.core.facts import Item, Requirement, Row, RowOutcome
 from remit.core.rows import Verdict
@@ -81,19 +83,28 @@ RowOf = Callable[[str], Row | None]
 Waiver = Callable[[Row], str]
 
 
-def closure(
-    requirement: Requirement, rows: Iterable[Row], item_of: ItemOf, row_of: RowOf, waiver: Waiver
-) -> Closure:
-    """What a requirement comes to by all its ``rows``.
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What a closure is asked of.
 
     ``item_of`` and ``row_of`` give facts by id, None where there is none, which keeps it open.
-    ``waiver`` gives the accepted decision that lets a row go unproved, or empty.
+    ``waiver`` gives the accepted decision that lets a row go unproved, or empty. ``accept_unproved``
+    is the policy's figure: without it a human's score counts only where that human signed it.
     """
+
+    item_of: ItemOf
+    row_of: RowOf
+    waiver: Waiver
+    accept_unproved: bool = False
+
+
+def closure(requirement: Requirement, rows: Iterable[Row], known: Known) -> Closure:
+    """What a requirement comes to by all its ``rows``."""
     evidence: dict[str, Evidence] = {}
     for row in sorted(rows, key=lambda row: row.id):
-        for found in _standing_for(requirement, row, item_of, row_of, waiver):
-            known = evidence.get(found.row)
-            if known is None or len(found.stands_for) > len(known.stands_for):
+        for found in _standing_for(requirement, row, known):
+            other = evidence.get(found.row)
+            if other is None or len(found.stands_for) > len(other.stands_for):
                 evidence[found.row] = found
     found_all = tuple(evidence.values())
     if not found_all:
@@ -107,25 +118,23 @@ def closure(
     return Closure(requirement.id, state, reason, found_all)
 
 
-def _standing_for(
-    requirement: Requirement, row: Row, item_of: ItemOf, row_of: RowOf, waiver: Waiver
-) -> list[Evidence]:
+def _standing_for(requirement: Requirement, row: Row, known: Known) -> list[Evidence]:
     """What stands in the place of a row: itself, or rows of the last of its item's successors."""
-    item = item_of(row.item)
+    item = known.item_of(row.item)
     if item is None or not item.successor:
-        return [_evidence(requirement, row, item, waiver)]
+        return [_evidence(requirement, row, item, known)]
     passed: list[str] = []
     while item is not None and item.successor:
         if len(passed) == MAX_CHAIN:
             item = None
             break
         passed.append(item.id)
-        item = item_of(item.successor)
+        item = known.item_of(item.successor)
     taken = []
     for name in item.plan.rows if item is not None else ():
-        other = row_of(name)
+        other = known.row_of(name)
         if other is not None and (requirement.drafted or other.requirement == requirement.id):
-            taken.append(_evidence(requirement, other, item, waiver, tuple(passed)))
+            taken.append(_evidence(requirement, other, item, known, tuple(passed)))
     if taken:
         return taken
     return [Evidence(row.id, row.item, State.OPEN, row.direct, tuple(passed))]
@@ -135,19 +144,19 @@ def _evidence(
     requirement: Requirement,
     row: Row,
     item: Item | None,
-    waiver: Waiver,
+    known: Known,
     stands_for: tuple[str, ...] = (),
 ) -> Evidence:
     state = State.OPEN
-    if waiver(row):
+    if known.waiver(row):
         state = State.WAIVED
     elif item is not None:
         covered = requirement.bound if row.requirement == requirement.id else None
-        state = _state(row, item, covered)
+        state = _state(row, item, covered, known.accept_unproved)
     return Evidence(row.id, row.item, state, row.direct, stands_for)
 
 
-def _state(row: Row, item: Item, covered: str | None) -> State:
+def _state(row: Row, item: Item, covered: str | None, accept_unproved: bool) -> State:
     """What an item's results say of one row; ``covered`` is the digest of the requirement now."""
     commit = item.work.shipped if item.work is not None else ""
     known = [r for r in item.results if r.row == row.id and r.commit == commit]
@@ -160,6 +169,8 @@ def _state(row: Row, item: Item, covered: str | None) -> State:
         return State.STALE
     if newest.result != Verdict.VERIFIED:
         return _OF_VERDICT.get(newest.result, State.OPEN)
+    if not believed(row, newest, accept_unproved=accept_unproved):
+        return State.NOT_MACHINE_CHECKABLE
     return State.VERIFIED if item.status is Status.VERIFIED else State.OPEN
 
 

@@ -9,13 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from remit.core.decision_events import DecisionConsumed
-from remit.core.decisions import Decision, covers, in_force, rivals
-from remit.core.facts import Ledger
+from remit.core.decisions import Decision, contested, covers, in_force, rivals
+from remit.core.facts import Ledger, PlanRevision
 from remit.core.planning.authority import Need
 from remit.core.view import Draft
+
+_PLANNED: Final = ("goal", "clause", "requirement", "node", "row", "item")
+"""Kinds of things that a plan has; an effect is none of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +26,8 @@ class LedgerDecisions:
     """The decisions of a ledger as one proposal at one moment asks for them.
 
     ``get`` reads a fact, ``proposal`` is the digest that a decision must be about, ``now`` is the
-    ledger's time in microseconds, ``plan`` the id of the plan (empty before its first revision), and
-    ``named`` the decisions that it names.
+    ledger's time in microseconds, ``plan`` the id of the plan (empty before its first revision),
+    ``named`` the decisions that it names, and ``label`` the plan's name, where no revision says it yet.
     """
 
     get: Callable[[str, str], Any]
@@ -32,6 +35,7 @@ class LedgerDecisions:
     now: int
     plan: str = ""
     named: tuple[str, ...] = ()
+    label: str = ""
 
     def fault(self, ref: str, need: Need | None) -> str:
         """Why a decision does not cover a need; empty where it does."""
@@ -50,14 +54,39 @@ class LedgerDecisions:
         return refused.message if refused is not None else ""
 
     def conflicts(self) -> Iterable[tuple[str, ...]]:
-        """Current decisions that contradict one another, each conflict by all its ids."""
+        """Current decisions that contradict one another, each conflict by all its ids.
+
+        Those that the plan names, and every pair on the ledger that is about the plan, though it
+        names neither.
+        """
         found: dict[tuple[str, ...], None] = {}
         for ref in self.named:
             decision = self.get("decision", ref)
             if isinstance(decision, Decision):
                 for other in rivals(self.get, decision, self.now):
                     found[tuple(sorted((ref, other.id)))] = None
+        pairs = contested(self.get, self.now)
+        names = self._names() if pairs else ()
+        for one, other in pairs:
+            if self._about(one, other, names):
+                found[tuple(sorted((one.id, other.id)))] = None
         return tuple(found)
+
+    def _names(self) -> tuple[str, ...]:
+        plan = self.get("plan", self.plan) if self.plan else None
+        label = plan.label if isinstance(plan, PlanRevision) else self.label
+        return tuple(name for name in (self.plan, label) if name)
+
+    def _about(self, one: Decision, other: Decision, names: tuple[str, ...]) -> bool:
+        """Whether a conflict stops this plan: one of the two says so, or neither names any plan.
+
+        The same label in two plans is two things. Where nobody says whose it is, it may be this one.
+        """
+        if one.plan in names or other.plan in names:
+            return True
+        common = set(one.scope) & set(other.scope)
+        nobodys = not one.plan and not other.plan
+        return nobodys and any(about.partition("/")[0] in _PLANNED for about in common)
 
 
 def consume(draft: Draft, refs: Iterable[str], revision_id: str, digest: str) -> None:

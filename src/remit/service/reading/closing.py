@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any, Final
 
 from remit.core.binding import Get
-from remit.core.facts import Fact, Item, Requirement, Row
-from remit.core.planning.closure import Closure, closure
+from remit.core.facts import Fact, Item, Ledger, Requirement, Row
+from remit.core.planning.closure import Closure, Known, closure
 from remit.core.waivers import waiver_of
 from remit.ports import ReadTx
 
@@ -47,7 +47,16 @@ def closure_of(tx: ReadTx, name: str) -> Closure | None:
         return found if isinstance(found, Row) else None
 
     mine = rows_of(tx, requirement)
-    return closure(requirement, mine, item_of, row_of, lambda row: waiver_of(get, row, now))
+    known = Known(
+        item_of, row_of, lambda row: waiver_of(get, row, now), accept_unproved=lenient(get)
+    )
+    return closure(requirement, mine, known)
+
+
+def lenient(get: Get) -> bool:
+    """Whether policy lets count what no human signed."""
+    ledger = get("ledger", "ledger")
+    return isinstance(ledger, Ledger) and ledger.policy.accept_unproved
 
 
 def rows_of(tx: ReadTx, requirement: Requirement) -> list[Row]:

@@ -13,12 +13,13 @@ from typing import Any, Final
 
 from remit.core.facts import Item, Requirement, Row
 from remit.core.plan_events import PlanClosed
-from remit.core.planning.closure import Closure, closure
+from remit.core.planning.closure import Closure, Known, closure
 from remit.core.planning.coverage import WORST_FIRST, Reach, coverage, lacking
 from remit.core.planning.suspicion import Suspect
 from remit.core.refusals import Code, Refused
 from remit.core.waivers import waiver_of
 from remit.ports import ReadTx
+from remit.service.reading.closing import lenient
 from remit.service.reading.linked import suspect_data
 from remit.service.reading.plans import whole as whole_record
 from remit.service.reading.rendering import rfc3339
@@ -113,7 +114,13 @@ def _closure(plan: Whole, requirement: Requirement, rows: list[Row], now: int) -
         found = plan.get("row", name)
         return found if isinstance(found, Row) else None
 
-    return closure(requirement, rows, item_of, row_of, lambda row: waiver_of(plan.get, row, now))
+    known = Known(
+        item_of,
+        row_of,
+        lambda row: waiver_of(plan.get, row, now),
+        accept_unproved=lenient(plan.get),
+    )
+    return closure(requirement, rows, known)
 
 
 def _made_for(item: Item, requirement: str) -> int:

@@ -15,6 +15,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from remit.core.binding import Get
+from remit.core.events import Recorded
 from remit.core.facts import Item, Row
 from remit.core.item_events import (
     LeaseGranted,
@@ -226,6 +227,13 @@ def _dependencies(item: Item) -> dict[str, Any]:
     return {**_link("dependencies", node), "present": bool(node) and met, "waits_for": waits}
 
 
+def _where(ship: Recorded | None) -> str:
+    """Where a commit was seen: whoever configures remote and branch says what main is."""
+    if ship is None or not isinstance(ship.event, ShipObserved):
+        return ""
+    return f"{ship.event.ref} of {ship.event.remote}"
+
+
 def _done(tx: ReadTx, get: Get, item: Item, subject: Subject) -> list[dict[str, Any]]:
     """The stages that are acts: each names the event of the present round of work."""
     work = item.work
@@ -248,6 +256,7 @@ def _done(tx: ReadTx, get: Get, item: Item, subject: Subject) -> list[dict[str, 
         {
             **_stage("ship", recorded_link(tx, "ship", ship, ShipObserved)),
             "ids": [sha] if sha else [],
+            "text": _where(ship),
         },
         {
             **_stage("verify", shown),

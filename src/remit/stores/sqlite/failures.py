@@ -8,13 +8,18 @@ or a foreign hand, and the transaction is rolled back.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import apsw
 
 from remit.core.refusals import Code
 from remit.ports import LedgerCorrupt, OutcomeUnknown, RemitError, StoreUnavailable
+
+LEAST_ROOM = 65_536
+"""Bytes that must be free for SQLite to open a ledger at all: the index of its log has 32 KiB."""
 
 _HINTS = {
     Code.STORE_FULL: "free space on the disk, then repeat; nothing was written",
@@ -36,7 +41,29 @@ def failure(operation: str, path: str, error: apsw.Error) -> RemitError:
         )
     if isinstance(error, (apsw.ConstraintError, apsw.MismatchError)):
         return RemitError(message, _HINTS[Code.UNEXPECTED], {"path": path})
-    return StoreUnavailable(message, _HINTS[Code.STORE_UNAVAILABLE], {"path": path})
+    return _medium(operation, path, error)
+
+
+def _medium(operation: str, path: str, error: apsw.Error) -> StoreUnavailable:
+    """What keeps a file from being used, as far as its file system says so itself.
+
+    SQLite has one word for all of them, and whoever is called at night needs another.
+    """
+    message = f"cannot {operation} {path}: {error}"
+    folder, details = Path(path).parent, {"path": path}
+    try:
+        found = os.statvfs(folder)
+    except OSError:
+        return StoreUnavailable(message, _HINTS[Code.STORE_UNAVAILABLE], details)
+    if found.f_flag & os.ST_RDONLY:
+        hint = "mount it writable, or copy the ledger's files to a folder that can be written"
+        return StoreUnavailable(f"{message}: its file system is read-only", hint, details)
+    if found.f_bavail * found.f_frsize < LEAST_ROOM:
+        hint, code = _HINTS[Code.STORE_FULL], Code.STORE_FULL
+        return StoreUnavailable(f"{message}: no room on its disk", hint, details, code=code)
+    if not os.access(folder, os.W_OK | os.X_OK):
+        message = f"{message}: this user cannot write to {folder}"
+    return StoreUnavailable(message, _HINTS[Code.STORE_UNAVAILABLE], details)
 
 
 def unknown(path: str, error: BaseException) -> OutcomeUnknown:

@@ -19,6 +19,9 @@ from remit.surfaces.cli.answers import Stop, stop
 
 NAME: Final = ".remit/config.toml"
 
+LONGEST: Final = 1024 * 1024
+"""Most bytes of it."""
+
 TEMPLATE: Final = """\
 # What remit agrees on in this repository. Commit this file. Every line may be left out.
 
@@ -91,7 +94,11 @@ def load(start: Path) -> Config:
     import tomllib
 
     try:
-        text = path.read_bytes().decode("utf-8")
+        with path.open("rb") as file:
+            data = file.read(LONGEST + 1)
+        if len(data) > LONGEST:
+            raise _fault(path, 0, f"it has more than {LONGEST} bytes")
+        text = data.decode("utf-8")
         found = tomllib.loads(text)
     except (OSError, UnicodeDecodeError) as error:
         raise _fault(path, 0, str(error)) from error

@@ -18,6 +18,7 @@ from remit.core.refusals import Code
 from remit.surfaces.cli.answers import Answer, stop, write_out
 from remit.surfaces.cli.declare import PLAN, stands
 from remit.surfaces.cli.groups import plan
+from remit.surfaces.cli.inputs import no_pipe
 from remit.surfaces.cli.plan_files import counts, free, write_text
 from remit.surfaces.cli.session import Session
 
@@ -25,6 +26,7 @@ LEFT: Final = 100
 """Rows left out that a drafted file names at its top; the answer names all."""
 
 if TYPE_CHECKING:  # it loads the tables, which --json does without
+    from remit.core.planning.bundle import Bundle
     from remit.surfaces.cli.screen import Screen
 
 
@@ -87,6 +89,7 @@ def draft(
     from remit.wiring.plans import SCHEMA_FILE, plan_lines
     from remit.wiring.plans import draft as drafted
 
+    no_pipe(path)
     if out is not None:
         free(out, force)
     named = name or ("plan" if str(path) == "-" else path.stem)
@@ -95,7 +98,6 @@ def draft(
     bundle = found.bundle
     told = f"drafted from {path.name}: {found.rows} rows, {found.drafted} drafted"
     text = "".join(plan_lines(bundle, SCHEMA_FILE, (told, *found.notes, *_left(found.left))))
-    marked = [bundle.goal.ambiguities, *(r.ambiguities for r in bundle.requirements)]
     data: dict[str, Any] = {
         "format": fmt,
         "plan": bundle.name,
@@ -105,13 +107,19 @@ def draft(
         "quarantined_total": len(found.left),
         "truncated": False,
         "counts": counts(bundle),
-        "gaps": sum(map(len, marked)),
+        "gaps": _gaps(bundle),
         "notes": list(found.notes),
     }
     if out is None:
         return Answer(data | {"text": text}, _drafted)
     write_text(out, text)
     return Answer(data | {"path": str(out)}, _drafted)
+
+
+def _gaps(bundle: Bundle) -> int:
+    """How many ambiguities a draft marks."""
+    beneath = sum(len(each.ambiguities) for each in bundle.requirements)
+    return len(bundle.goal.ambiguities) + beneath
 
 
 def _left(rows: Sequence[Any]) -> tuple[str, ...]:

@@ -23,6 +23,9 @@ IN_GIT: Final = "remit/ledger.db"
 IN_FOLDER: Final = ".remit/ledger.db"
 """Where a ledger outside any repository lies."""
 
+LONGEST_NOTE: Final = 65_536
+"""Most bytes that are read of what a clone says of itself."""
+
 ATTEMPT_NOTE: Final = "remit/attempt.json"
 """What a clone of an attempt notes of the ledger that it belongs to, within its git directory."""
 
@@ -80,7 +83,10 @@ def _common(git_dir: Path) -> Path:
 
 def _text(path: Path) -> str:
     try:
-        return path.read_bytes()[:4096].decode("utf-8", "surrogateescape")
+        if not path.is_file():  # a clone is somebody else's: no pipe that never ends
+            return ""
+        with path.open("rb") as file:
+            return file.read(4096).decode("utf-8", "surrogateescape")
     except OSError:
         return ""
 
@@ -95,7 +101,9 @@ def attempt_note(at: Place) -> dict[str, Any]:
     import msgspec
 
     try:
-        found: dict[str, Any] = msgspec.json.decode(note.read_bytes(), type=dict[str, Any])
+        with note.open("rb") as file:
+            text = file.read(LONGEST_NOTE)
+        found: dict[str, Any] = msgspec.json.decode(text, type=dict[str, Any])
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
         return {}
     return found

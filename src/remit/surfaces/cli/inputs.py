@@ -16,12 +16,35 @@ from remit.surfaces.cli.answers import Stop, stop
 SHOWN = 3
 """Problems that the message itself names; ``details`` holds all."""
 
+OPENED = ("/dev/fd/", "/dev/stdin", "/proc/self/fd/")
+"""Names of what the caller holds open."""
 
-def read_bytes(file: Path, limit: int) -> bytes:
+
+def no_pipe(file: Path) -> None:
+    """Refuse a named pipe, whose opening waits for somebody to write to it, perhaps for ever.
+
+    What the shell opened itself, as ``<(command)`` does, is somebody's already.
+    """
+    import stat
+
+    try:
+        found = stat.S_ISFIFO(file.stat().st_mode) if str(file) != "-" else False
+    except OSError:
+        return
+    if found and not str(file).startswith(OPENED):
+        raise stop(
+            Code.INPUT_PROBLEM,
+            f"cannot read {file}: it is a pipe, expected a file",
+            "save it first, or give - and standard input where a command takes that",
+        )
+
+
+def read_bytes(file: Path, limit: int, hint: str = "split it into several files") -> bytes:
     """A file's bytes, or standard input's for ``-``, at most so many.
 
-    Raises ``INPUT_PROBLEM`` where it cannot be read or is longer.
+    Raises ``INPUT_PROBLEM`` where it cannot be read or is longer; ``hint`` says what to do then.
     """
+    no_pipe(file)
     try:
         if str(file) == "-":
             import sys
@@ -38,7 +61,7 @@ def read_bytes(file: Path, limit: int) -> bytes:
         raise stop(
             Code.INPUT_PROBLEM,
             f"cannot read {file}: it has more than {limit} bytes",
-            "split it into several files",
+            hint,
         )
     return data
 

@@ -52,7 +52,8 @@ def _unknown(name: str) -> Stop:
 
 def _accepted(screen: Screen, data: Any) -> None:
     screen.line(f"rule {data['rule']['name']} is accepted by {data['rule']['accepted_by']}")
-    screen.line(f"{data['became_ready']} items became ready; see 'remit ready'")
+    count = data["became_ready"]
+    screen.line(f"{count} item{'' if count == 1 else 's'} became ready; see 'remit ready'")
 
 
 @writes(rule, "accept", OPERATE, "remit rule accept default")

@@ -14,6 +14,7 @@ import typer
 from remit.core.refusals import Code
 from remit.core.rows import PATCH_LIMIT_BYTES, Control, RowKind, RowSpec
 from remit.surfaces.cli.answers import stop
+from remit.surfaces.cli.inputs import read_bytes
 
 Verify = Annotated[
     list[str] | None,
@@ -43,6 +44,12 @@ def rows_of(
     Raises ``BAD_INPUT`` where a mutation or a reason does not belong to exactly one command.
     """
     given = commands or []
+    if any(not command.strip() for command in given):
+        raise stop(
+            Code.BAD_INPUT,
+            "--verify is empty, expected a shell command",
+            "name the command whose exit status decides, or leave --verify out",
+        )
     if (mutation is not None or red_reason) and len(given) != 1:
         raise stop(
             Code.BAD_INPUT,
@@ -73,25 +80,9 @@ def rows_of(
 
 def read_text(file: Path, limit: int) -> str:
     """A text file, or standard input for ``-``. Raises ``INPUT_PROBLEM`` with what is wrong."""
+    data = read_bytes(file, limit, "give a shorter text")
     try:
-        if str(file) == "-":
-            import sys
-
-            data = sys.stdin.buffer.read(limit + 1)
-        else:
-            with file.open("rb") as opened:
-                data = opened.read(limit + 1)
-        if len(data) > limit:
-            raise stop(
-                Code.INPUT_PROBLEM,
-                f"cannot read {file}: it has more than {limit} bytes",
-                "give a shorter text",
-            )
         return data.decode("utf-8")
-    except OSError as error:
-        raise stop(
-            Code.INPUT_PROBLEM, f"cannot read {file}: {error.strerror}", "see that it can be read"
-        ) from error
     except UnicodeDecodeError as error:
         raise stop(
             Code.INPUT_PROBLEM,

@@ -7,27 +7,21 @@ accepted yet. Registering what is there already writes nothing.
 
 from __future__ import annotations
 
-from remit.core.canonical import digest_of
+from dataclasses import replace
+
 from remit.core.commands import RegisterRule
 from remit.core.facts import Rule
+from remit.core.stated import rule_digest
 from remit.surfaces.cli.config import RuleConfig
 from remit.surfaces.cli.session import Session, accepted
 
 
 def command_of(rule: RuleConfig) -> RegisterRule:
-    """The command that puts a configured rule on the ledger."""
+    """The command that puts a configured rule on the ledger, under the digest of all that it says."""
     argv = ("sh", "-c", rule.command) if rule.command.strip() else ()
-    content = {
-        "argv": list(argv),
-        "expected_exit": rule.expected_exit,
-        "junit": rule.junit,
-        "red_reason": rule.red_reason,
-        "rubric": rule.rubric,
-        "timeout_ms": rule.timeout_s * 1_000,
-    }
-    return RegisterRule(
+    said = RegisterRule(
         rule.name,
-        digest_of(content),
+        "",
         argv,
         rule.rubric,
         rule.expected_exit,
@@ -35,6 +29,7 @@ def command_of(rule: RuleConfig) -> RegisterRule:
         rule.red_reason,
         rule.timeout_s * 1_000,
     )
+    return replace(said, digest=rule_digest(said))
 
 
 def register(session: Session, only: str = "") -> None:
@@ -46,6 +41,6 @@ def register(session: Session, only: str = "") -> None:
         known = tx.load([("rule", command.name) for command in wanted])
     for command in wanted:
         fact = known["rule", command.name]
-        if not (isinstance(fact, Rule) and fact.digest == command.digest):
+        if not (isinstance(fact, Rule) and rule_digest(fact) == fact.digest == command.digest):
             own = f"{session.command_id}/rule/{command.name}"
             accepted(session.operations.run(command, command_id=own))

@@ -97,7 +97,7 @@ class Screen:
         print(visible(text, lines=True), end="" if text.endswith("\n") else "\n")
 
     def table(self, headers: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-        """Rows in columns; the last column gives way where the terminal is narrow."""
+        """Rows in columns; where the terminal is narrow the last gives way, then the widest."""
         cells = [[_cell(value) for value in row] for row in rows]
         table = Table(box=None, pad_edge=False, header_style="bold", show_edge=False)
         widths = [
@@ -105,10 +105,12 @@ class Screen:
             for n in range(len(headers))
         ]
         widths = [max(width, len(header)) for width, header in zip(widths, headers, strict=True)]
-        left = self.console.width - sum(widths[:-1]) - 2 * (len(headers) - 1)
+        room = self.console.width - 2 * (len(headers) - 1)
+        widths[:-1] = _narrowed(widths[:-1], headers, room - min(NARROWEST, widths[-1]))
+        left = room - sum(widths[:-1])
         for number, header in enumerate(headers):
             last = number == len(headers) - 1
-            wide = max(left, NARROWEST) if last else widths[number]
+            wide = max(left, min(NARROWEST, widths[number])) if last else widths[number]
             table.add_column(
                 header, no_wrap=True, overflow="ellipsis", width=wide if self.tty else None
             )
@@ -128,6 +130,18 @@ class Screen:
         width = max((len(name) for name, _ in found), default=0)
         for name, value in found:
             self.line(f"{name.ljust(width)}  {plain(value)}")
+
+
+def _narrowed(widths: list[int], headers: Sequence[str], room: int) -> list[int]:
+    """Widths that fit into ``room``: the widest gives way first, and no header is cut."""
+    found = list(widths)
+    least = [max(len(header), NARROWEST) for header in headers]
+    while sum(found) > room:
+        wide = [n for n, width in enumerate(found) if width > least[n]]
+        if not wide:
+            break
+        found[max(wide, key=lambda n: found[n])] -= 1
+    return found
 
 
 def screen_of(options: Options) -> Screen:

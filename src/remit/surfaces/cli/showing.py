@@ -115,7 +115,7 @@ def item(screen: Screen, data: Data) -> None:
         screen.block(data["body"])
     _parts(screen, data)
     screen.line()
-    rows = [(e["seq"], e["at"], e["actor"], e["type"], note(e)) for e in data["history"]]
+    rows = [(e["seq"], moment(e["at"]), e["actor"], e["type"], note(e)) for e in data["history"]]
     screen.table(("SEQ", "AT", "ACTOR", "EVENT", ""), rows)
 
 
@@ -155,6 +155,11 @@ def asked(row: Data) -> str:
     if argv[:2] == ["sh", "-c"] and len(argv) == 3:
         return str(argv[2])
     return " ".join(argv) or str(row["rubric"])
+
+
+def moment(at: str) -> str:
+    """A time to the second; programs get all of it."""
+    return f"{at[:19]}Z"
 
 
 def note(event: Data) -> str:

@@ -37,6 +37,10 @@ def _made(screen: Screen, data: Any) -> None:
     if data["config"]:
         screen.line(f"configuration: {data['config']} (commit it)")
     screen.line(f"first human: {data['human']}")
+    if data["human"] != data["actor"]:
+        screen.line(
+            f"you act as {data['actor']} here: say --as {data['human']}, or set REMIT_ACTOR"
+        )
     if data["fingerprint"]:
         screen.line(f"key: {data['fingerprint']}; nothing unproved is accepted")
     screen.line('next: remit create "Fix the parser" --verify "pytest -q tests/test_parser.py"')
@@ -95,6 +99,7 @@ def init(
             "ledger": url,
             "ledger_id": ledger_id,
             "human": first,
+            "actor": session.actor,
             "fingerprint": spec.fingerprint if spec else None,
             "served": served,
             "config": str(config) if config else None,
@@ -159,7 +164,7 @@ def _checks(screen: Screen, data: Any) -> None:
     screen.table(("RESULT", "CHECK", "WHAT WAS FOUND"), rows)
     for check in data["checks"]:
         if check["hint"] and check["result"] in ("FAIL", "BLOCKED"):
-            screen.line(f"{check['name']}: {check['hint']}")
+            screen.line(f"{check['name']}: {check['reason']}; {check['hint']}")
 
 
 @stands(app, "doctor", START, "remit doctor", "remit doctor --json")

@@ -63,10 +63,14 @@ def matrix(screen: Screen, data: Data) -> None:
     headers = ("REQUIREMENT", "LABEL", "NODES", "ROWS", "ITEMS", "RESULTS", "COVERAGE", "WHY")
     screen.table(headers, rows)
     counts = [f"{number} {state}" for state, number in data["coverage"].items() if number]
-    screen.line(f"{data['revision']}: {data['total']} requirements: {', '.join(counts) or 'none'}")
+    screen.line(f"{data['revision']}: {_number(data['total'])}: {', '.join(counts) or 'none'}")
     if data["truncated"]:
         shown = len(data["requirements"])
         screen.line(f"{shown} of {data['total']}; --limit 0 shows all", "dim")
+
+
+def _number(count: int) -> str:
+    return f"{count} requirement{'' if count == 1 else 's'}"
 
 
 def orphans(screen: Screen, data: Data) -> None:
