@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from remit.core.effect_events import EffectObserved
-from remit.core.refusals import Refused
+from remit.core.refusals import Code, Refused
 from remit.ports import OutcomeUnknown, StoreUnavailable
 from remit.ports.destination import Destination
 from remit.service.operations import Operations
@@ -81,5 +81,9 @@ class Watcher:
                 found = self.round()
             except (StoreUnavailable, OutcomeUnknown) as error:
                 self._tell("store-away", {"text": said(error)})
+                found = 0
+            except Exception as error:  # noqa: BLE001  # without this thread nothing is looked up
+                code = str(getattr(error, "code", Code.UNEXPECTED))
+                self._tell("fault", {"item": "", "code": code, "text": said(error)})
                 found = 0
             pause = SHORTEST_S if found else min(2 * pause, LONGEST_S)

@@ -114,7 +114,7 @@ class Worker:
 
         Raises ``RemitError`` where it cannot go on; what runs is finished or handed back all the same.
         """
-        keeper = Keeper(self._desk, self.settings.ttl_ms, self._told_of)
+        keeper = Keeper(self._desk, self.settings.ttl_ms, self._told_of, self._fault)
         watcher = self._watcher()
         self._keeper, self._watch = keeper, watcher
         self._loop = Loop(self.settings.concurrency) if self._needs_loop() else None
@@ -307,8 +307,8 @@ class Worker:
             answers = carry(handler, job, self._call, more)
             if not job.over and not job.lost:
                 give_back(job, "WORKER_FAULT")
-        except RemitError as error:
-            self._told("fault", {"item": job.item.id, "code": str(error.code), "text": error.message})  # fmt: skip
+        except Exception as error:  # noqa: BLE001  # a slot that died would be missing for good
+            self._fault(error, job.item.id)
         self._done(job)
         return self._ridden(riding, answers)
 
@@ -384,5 +384,9 @@ class Worker:
     def _told_of(self, job: Job, why: str) -> None:
         self._told("told", {"item": job.item.id, "lease": job.lease.id, "reason": why, "lost": job.lost})  # fmt: skip
 
+    def _fault(self, error: Exception, item: str = "") -> None:
+        self._told("fault", {"item": item, "code": str(getattr(error, "code", Code.UNEXPECTED)), "text": said(error)})  # fmt: skip
+
     def _told(self, event: str, more: dict[str, Any]) -> None:
-        self._tell(event, more)
+        with suppress(Exception):  # whoever listens must not be able to end a thread of ours
+            self._tell(event, more)
