@@ -51,6 +51,7 @@ class Watcher:
             given_only=True,
         )
         self._tell = tell
+        self._why: dict[str, str] = {}
         self._turn = threading.Lock()
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._run, name="remit-watcher", daemon=True)
@@ -66,8 +67,18 @@ class Watcher:
                 continue
             for recorded in answer.events:
                 if isinstance(recorded.event, EffectObserved):
-                    self._tell("observed", {"effect": name, "state": recorded.event.state})
+                    why = self._reconciler.unread.get(name, "")
+                    self._told(name, str(recorded.event.state), why)
         return len(answers)
+
+    def _told(self, effect: str, state: str, why: str) -> None:
+        self._tell("observed", {"effect": effect, "state": state})
+        if why and self._why.get(effect) != why:  # each reason once, however often it is looked up
+            self._tell("unread", {"effect": effect, "text": why})
+        if why:
+            self._why[effect] = why
+        else:
+            self._why.pop(effect, None)
 
     def stop(self) -> None:
         """End after the round that is under way."""

@@ -18,6 +18,7 @@ import random
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any, Final, TypeVar
 
 from remit.core.commands import Command, GrantLease, Recheck
