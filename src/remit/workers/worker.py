@@ -92,6 +92,7 @@ class Worker:
         self._started = 0
         self._stops = 0
         self._switched_off = False
+        self._limited: set[tuple[Code, Any]] = set()
         self._away_since = 0.0
         self._loop: Loop | None = None
         self._slots: list[threading.Thread] = []
@@ -192,6 +193,7 @@ class Worker:
             return False
         if not self.settings.exit_when_idle or self._chooser.later():
             return False
+        self._report.kept_back = str(Code.KILL_SWITCH_ON) if self._switched_off else ""
         return self._watch is None or self._watch.round() == 0
 
     def _enough(self) -> bool:
@@ -217,6 +219,7 @@ class Worker:
         with self._lock:
             self._spare = deque(spare)
         if not wanted:
+            self._switched_off = False
             return 0, False
         asked, named = boot_s(), self._desk.new_id()
         self._unsure.append((named, [candidate.item.id for candidate in wanted]))
@@ -275,6 +278,9 @@ class Worker:
             self._switched_off = True
             return False
         if code in LIMITS or code in PASSING:
+            if code in LIMITS and (key := (code, refused.details.get("scope"))) not in self._limited:
+                self._limited.add(key)
+                self._told("limited", {"item": item, "code": str(code), "text": f"{refused.message}; {refused.hint}"})  # fmt: skip
             self._chooser.shun(item, LIMITED_S)
             return True
         if code in STALE:
