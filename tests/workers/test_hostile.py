@@ -29,7 +29,7 @@ from remit.wiring import destination
 from remit.workers import App, GiveUp, HandBack, Job
 
 
-class Speechless(Exception):
+class SpeechlessError(Exception):
     """An error that cannot even be told."""
 
     def __str__(self) -> str:
@@ -62,7 +62,7 @@ ACTS: dict[str, tuple[Callable[[], object], str]] = {
     "a class that raises": (lambda: Unfit(a=1), "RESULT_UNFIT"),
     "no JSON": (lambda: {1, 2}, "RESULT_UNFIT"),
     "no text": (lambda: "\ud800", "RESULT_UNFIT"),
-    "an error that says nothing": (raising(Speechless()), "HANDLER_RAISED"),
+    "an error that says nothing": (raising(SpeechlessError()), "HANDLER_RAISED"),
     "sys.exit": (lambda: sys.exit(3), "HANDLER_RAISED"),
     "an interrupt": (raising(KeyboardInterrupt()), "HANDLER_RAISED"),
     "any other BaseException": (raising(BaseException("odd")), "HANDLER_RAISED"),
@@ -109,7 +109,7 @@ def test_whatever_a_handler_does_its_attempt_counts_and_others_go_on(
 
 
 @pytest.mark.parametrize(
-    ("error", "status"), [(HandBack(Speechless()), "ready"), (GiveUp("\0\ud800"), "triaged")]
+    ("error", "status"), [(HandBack(SpeechlessError()), "ready"), (GiveUp("\0\ud800"), "triaged")]
 )
 def test_what_a_handler_says_at_its_end_need_be_no_text(
     ground: Ground, error: Exception, status: str
@@ -297,7 +297,7 @@ ANSWERS: dict[str, Callable[[], object]] = {
     "no ledger's text": lambda: Response("\ud800\0", None, "\0\ud800"),
     "sys.exit": lambda: sys.exit(1),
     "an interrupt": raising(KeyboardInterrupt()),
-    "an error of its own": raising(Speechless()),
+    "an error of its own": raising(SpeechlessError()),
 }
 
 
@@ -311,7 +311,7 @@ def test_inv_14_whatever_a_destination_answers_it_is_asked_once(ground: Ground, 
 
 
 SHOWN: dict[str, Callable[[Seen], object]] = {
-    "raises": raising(Speechless()),  # type: ignore[dict-item]  # called with what is there
+    "raises": raising(SpeechlessError()),  # type: ignore[dict-item]  # called with what is there
     "nothing": lambda seen: None,
     "another thing": lambda seen: {"result": "FOUND"},
     "an unknown result": lambda seen: replace(seen, result="MAYBE"),
@@ -367,8 +367,9 @@ def test_inv_14_what_cannot_be_written_down_is_a_record_that_could_not_be_read(
 
 
 def test_who_listens_to_a_worker_cannot_stop_it(ground: Ground, tmp_path: Path) -> None:
-    from remit.workers.main import make
     from tests.workers.test_jobs import IDLE
+
+    from remit.workers.main import make
 
     def tell(_event: str, _more: dict[str, Any]) -> None:
         raise OSError("the disk of the log is full")

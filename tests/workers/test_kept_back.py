@@ -107,8 +107,9 @@ def run_until_limited(ground: Ground, told: list[dict[str, Any]]) -> None:
     """Let a worker try a few times, and stop it."""
     from dataclasses import replace
 
-    from remit.workers.main import make
     from tests.workers.test_jobs import IDLE
+
+    from remit.workers.main import make
 
     refusals = [0]
     chosen = replace(IDLE, exit_when_idle=False)

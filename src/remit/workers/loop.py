@@ -46,7 +46,6 @@ class Loop:
         What it raises is carried over as a value: as an exception of a task, ``sys.exit()`` would end
         the loop before anybody was told.
         """
-
         here = os.getpid()
 
         async def whole() -> tuple[list[T], BaseException | None]:

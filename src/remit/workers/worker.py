@@ -30,7 +30,7 @@ from remit.service.operations import Operations, lease_of
 from remit.service.submitting import recheck_holds
 from remit.workers.app import App, Handler
 from remit.workers.carrying import carry, give_back
-from remit.workers.choosing import Candidate, Chooser
+from remit.workers.choosing import LIMITS, PASSING, STALE, Candidate, Chooser
 from remit.workers.clock import boot_s
 from remit.workers.desk import Desk
 from remit.workers.endings import Ended, Ending, said
@@ -50,13 +50,6 @@ UNKNOWN_S: Final = 30.0
 
 AWAY_S: Final = 60.0
 """How long a store may be away at a stretch before a worker that looks for work gives up."""
-
-LIMITS: Final = frozenset(
-    (Code.CONCURRENCY_LIMIT, Code.RATE_LIMIT, Code.BUDGET_EXHAUSTED, Code.SPEND_UNESTIMATED)
-)
-PASSING: Final = frozenset((Code.ITEM_LEASED, Code.ITEM_NOT_READY, Code.EFFECT_UNRECONCILED))
-STALE: Final = frozenset((Code.DEADLINE_PASSED, Code.WORK_CANCELLED, Code.TOO_EARLY, Code.EFFECT_CONFLICT, Code.EFFECT_PRESENT))  # fmt: skip
-"""Refusals of a lease: a limit, somebody was faster, and what admission has to decide again."""
 
 FAILED_S: Final = 30.0
 LIMITED_S: Final = 1.0
@@ -277,10 +270,9 @@ class Worker:
                 self._told("kill-switch", {"text": refused.message})
             self._switched_off = True
             return False
+        if code in LIMITS:
+            self._limit(item, refused)
         if code in LIMITS or code in PASSING:
-            if code in LIMITS and (key := (code, refused.details.get("scope"))) not in self._limited:
-                self._limited.add(key)
-                self._told("limited", {"item": item, "code": str(code), "text": f"{refused.message}; {refused.hint}"})  # fmt: skip
             self._chooser.shun(item, LIMITED_S)
             return True
         if code in STALE:
@@ -288,6 +280,13 @@ class Worker:
             self._chooser.shun(item, LIMITED_S)
             return True
         raise RemitError(refused.message, refused.hint, refused.details, code)
+
+    def _limit(self, item: str, refused: Refused) -> None:
+        """Say once of each limit that it keeps work back, which looks like idleness otherwise."""
+        key = (refused.code, refused.details.get("scope"))
+        if key not in self._limited:
+            self._limited.add(key)
+            self._told("limited", {"item": item, "code": str(refused.code), "text": f"{refused.message}; {refused.hint}"})  # fmt: skip
 
     # Carrying jobs: what the slots do.
 

@@ -55,11 +55,17 @@ def _scope(tx: ReadTx, item: Item, scope: str) -> list[tuple[Check, str]]:
     ledger, limit = facts[LEDGER], facts["limit", scope]
     found = []
     most = _concurrency(ledger, limit, scope)
-    live = tx.load([("count", "leased")])["count", "leased"] if scope == "ledger" else facts["load", scope]
+    live = (
+        tx.load([("count", "leased")])["count", "leased"]
+        if scope == "ledger"
+        else facts["load", scope]
+    )
     live = live if isinstance(live, int) else 0
     if most is not None and (isinstance(limit, Limit) or live >= most):
         reason = "" if live < most else Code.CONCURRENCY_LIMIT.value
-        check = Check(f"concurrency {scope}", _result(not reason), str(live), f"<{most}", "", reason)
+        check = Check(
+            f"concurrency {scope}", _result(not reason), str(live), f"<{most}", "", reason
+        )
         raise_it = f"raise it: 'remit limit set {scope} --concurrency N'"
         found.append((check, raise_it if not live else f"wait until a lease ends, or {raise_it}"))
     if isinstance(limit, Limit) and limit.spend_micros is not None:
@@ -76,7 +82,11 @@ def _concurrency(ledger: object, limit: object, scope: str) -> int | None:
     if not isinstance(ledger, Ledger) or kind == "repository":
         return None
     policy = ledger.policy
-    found = {"ledger": policy.ledger_leases, "class": policy.class_leases, "tenant": policy.tenant_leases}
+    found = {
+        "ledger": policy.ledger_leases,
+        "class": policy.class_leases,
+        "tenant": policy.tenant_leases,
+    }
     return found[kind]
 
 
