@@ -25,7 +25,7 @@ class Memory:
         self._lock = threading.Lock()
 
     def saw(self, epoch: int, seq: int, at: int) -> None:
-        """This head is committed. An older one is what a slower thread saw."""
+        """Take note of a head that is committed. An older one is what a slower thread saw."""
         with self._lock:
             self._newest = max(self._newest, (epoch, seq, at))
 
