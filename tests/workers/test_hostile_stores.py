@@ -19,8 +19,9 @@ from tests.stores.postgres.test_forgetting import Copy
 from tests.workers.ground import Ground, payload_of, reopened
 from tests.workers.test_jobs import IDLE, run
 
-import remit
 from remit.core.commands import Recheck, ReleaseLease
+from remit.core.effect_events import RetryDecided
+from remit.core.facts import Item, Lease
 from remit.core.refusals import Code, Refused
 from remit.ports import RemitError
 from remit.ports.destination import NoAnswer, Request, Response
@@ -58,7 +59,7 @@ class Recording:
 
 
 def app_of(there: Recording) -> App:
-    app = remit.App()
+    app = App()
     app.destination("exports", there)
 
     @app.handler("export", destination="exports")
@@ -164,8 +165,10 @@ def test_inv_14_a_copy_beside_the_ledger_is_worked_on_by_nobody(ground: Ground) 
     assert ground.status(item) == "verified"
     with closing(open_ledger(url_of(copies[0]))) as copy:
         with copy.reading() as tx:
-            lease = tx.load([("item", item)])["item", item].lease
-            assert lease is not None
+            found = tx.load([("item", item)])["item", item]
+        assert isinstance(found, Item)
+        lease = found.lease
+        assert isinstance(lease, Lease)
         with pytest.raises(RemitError) as caught:
             copy.acting("bot-1").release(ReleaseLease(item, lease.fence, "back"))
         assert caught.value.code is Code.LEDGER_NOT_ADOPTED
@@ -206,7 +209,11 @@ def test_inv_14_reconcilers_that_race_come_to_one_decision(either: Ground) -> No
     assert len(answers) == 8
     taken = [a for a in answers if not isinstance(a, Refused)]
     assert taken, answers
-    decided = [r for r in either.events("RetryDecided") if str(r.event.decision) == "RETRY"]
+    decided = [
+        r
+        for r in either.events("RetryDecided")
+        if isinstance(r.event, RetryDecided) and r.event.decision == "RETRY"
+    ]
     assert len(decided) == 1
     either.until(lambda: either.status(item) == "ready" or _rechecked(either, item))
     run(either, app, reconcile=True)

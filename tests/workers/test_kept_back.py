@@ -13,7 +13,6 @@ import pytest
 from tests.workers.ground import ROOT, Ground, Worker
 from tests.workers.test_jobs import run
 
-import remit
 from remit.core import commands as c
 from remit.core.refusals import Code
 from remit.service.reading.worksheet import worksheet
@@ -21,7 +20,7 @@ from remit.workers import App, Job
 
 
 def counting() -> App:
-    app = remit.App()
+    app = App()
 
     @app.handler("count")
     def count(job: Job) -> str:
@@ -118,11 +117,11 @@ def run_until_limited(ground: Ground, told: list[dict[str, Any]]) -> None:
     )
     take = worker._refused
 
-    def refused(*given: Any) -> bool:
+    def refused(candidate: Any, refusal: Any) -> bool:
         refusals[0] += 1
         if refusals[0] >= 3:
             worker.stop()
-        return take(*given)
+        return take(candidate, refusal)
 
     worker._refused = refused  # type: ignore[method-assign]  # counted, and else the same
     worker.run()

@@ -48,9 +48,10 @@ def shown(look: Callable[[], Any]) -> Shown:
         return unreadable(f"the look-up raised {type(error).__name__}: {_spoken(error)}")
     if fault:
         return unreadable(f"the look-up showed {fault}")
-    if found.result == UNAVAILABLE:
-        return unreadable(str(found.reason))
-    return replace(found, reason="")
+    said: Shown = found
+    if said.result == UNAVAILABLE:
+        return unreadable(str(said.reason))
+    return replace(said, reason="")
 
 
 def _fault(found: Any) -> str:
@@ -62,7 +63,8 @@ def _fault(found: Any) -> str:
     counts: list[Any] = [found.confirmed_fence, 0 if found.objects is None else found.objects]
     if any(n.__class__ is not int or not 0 <= n <= MAX_INTEGER for n in counts):
         return f"the count {str(counts)[:100]}, expected whole numbers from 0"
-    if found.consistent.__class__ is not bool:
+    flag: Any = found.consistent
+    if flag.__class__ is not bool:
         return "no plain answer to whether it is consistent"
     if found.result == FOUND and found.objects is not None and found.objects < 1:
         return "something of which there are none"
