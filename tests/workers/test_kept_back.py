@@ -123,7 +123,7 @@ def run_until_limited(ground: Ground, told: list[dict[str, Any]]) -> None:
             worker.stop()
         return take(candidate, refusal)
 
-    worker._refused = refused  # type: ignore[method-assign]  # counted, and else the same
+    worker._refused = refused  # type: ignore[method-assign,assignment]  # counted, and else the same
     worker.run()
 
 
