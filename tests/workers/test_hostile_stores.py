@@ -14,6 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 from tests.stores.postgres.test_forgetting import Copy
 from tests.workers.ground import Ground, payload_of, reopened
@@ -23,10 +24,11 @@ from remit.core.commands import Recheck, ReleaseLease
 from remit.core.effect_events import RetryDecided
 from remit.core.facts import Item, Lease
 from remit.core.refusals import Code, Refused
-from remit.ports import RemitError
+from remit.ports import RemitError, StoreUnavailable
 from remit.ports.destination import NoAnswer, Request, Response
 from remit.service.adoption import adopt
 from remit.service.reconciling import Reconciler
+from remit.service.submitting import Submitted, intent_of, submit
 from remit.stores.sqlite.store import SqliteStore
 from remit.wiring import Ledger, backup, destination, open_ledger, url_of
 from remit.wiring.reaching import lookup
@@ -244,3 +246,57 @@ def test_inv_14_a_wall_clock_that_jumps_makes_nothing_absent(
     assert len(there.requests) == 1
     assert ground.status(item) == "verified"
     assert ground.now() - before < 3_600 * 1_000_000
+
+
+def test_a_message_waits_on_another_handles_transaction_that_is_then_undone(
+    either: Ground,
+) -> None:
+    """A unique insert against a transaction that later rolls back, on two connections of a store.
+
+    A queue that asks "is it there?" of the other one's uncommitted row drops the message.
+    """
+    inside, undo = threading.Event(), threading.Event()
+
+    def pause(step: str) -> None:
+        if step == "before commit" and not inside.is_set():
+            inside.set()
+            assert undo.wait(60)
+            raise StoreUnavailable("the machine went away", "ask again")
+
+    store: Any = either.ledger.store
+    store.pause = pause
+    intent = intent_of(either.envelope(replay_class="PURE", destination=""))
+    told: dict[str, Any] = {}
+
+    def one(name: str, ledger: Ledger) -> None:
+        try:
+            told[name] = submit(ledger.acting("ann"), [intent])[0]
+        except StoreUnavailable as error:
+            told[name] = error
+
+    with closing(reopened(either)) as other:
+        first = threading.Thread(target=one, args=("first", either.ledger))
+        first.start()
+        assert inside.wait(60)
+        second = threading.Thread(target=one, args=("second", other))
+        second.start()
+        either.until(lambda: waits(either))
+        undo.set()
+        first.join(60)
+        second.join(60)
+    assert isinstance(told["first"], StoreUnavailable)
+    kept = told["second"]
+    assert (kept.verdict, kept.repeated) == ("ADMIT", False)
+    again = submit(either.ann, [intent])[0]
+    assert isinstance(again, Submitted)
+    assert (again.item, again.repeated) == (kept.item, True)
+    assert len(either.events("IntentReceived")) == 1
+
+
+def waits(ground: Ground) -> bool:
+    """Whether somebody waits for the writer's lock, by what kernel or server say."""
+    if not ground.url.startswith("postgresql"):
+        return any(thread.name == "remit-lock" for thread in threading.enumerate())
+    with psycopg.connect(ground.url) as connection:
+        found = connection.execute("SELECT count(*) FROM pg_locks WHERE NOT granted").fetchone()
+    return found is not None and found[0] > 0
