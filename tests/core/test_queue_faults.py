@@ -32,10 +32,16 @@ def test_a_completed_job_is_not_overwritten_by_a_rescuer() -> None:
     world = EffectWorld()
     item, lease = world.started()
     world.ok("bob", c.ReportEffect(item, lease.fence, "200"))
+    rescue = (c.ExpireLease(item), c.Recheck(item), c.RecheckHolds())
+    world.pass_us(100 * BOUND)
+    for command in rescue:  # it reported, and nobody has looked yet
+        world.do(HUMAN, command)
+    assert world.status(item) == "held"
+    world.no("cat", c.GrantLease(item), Code.ITEM_NOT_READY)
     world.look("FOUND")
     before = world.state()
     world.pass_us(100 * BOUND)
-    for command in (c.ExpireLease(item), c.Recheck(item), c.RecheckHolds()):
+    for command in rescue:
         world.do(HUMAN, command)
     world.no("cat", c.GrantLease(item), Code.ITEM_NOT_READY)
     assert world.status(item) == "verified"

@@ -13,7 +13,7 @@ from tests.surfaces.cli.calling import environment
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "guides" / "export-once.md").read_text("utf-8")
 REFERENCE = (ROOT / "docs" / "reference" / "workers.md").read_text("utf-8")
-FILES = ("register.py", "exports.py", "submit.py", "dying.py")
+FILES = ("exports.py", "dying.py")
 
 
 def blocks(language: str, page: str = PAGE) -> list[str]:
@@ -22,7 +22,8 @@ def blocks(language: str, page: str = PAGE) -> list[str]:
 
 def typed(folder: Path, commands: list[str]) -> subprocess.CompletedProcess[str]:
     """Everything in one shell, with the page's files in the folder."""
-    (folder / "exports.json").write_text(blocks("json")[0])
+    (folder / "policy.yaml").write_text(blocks("yaml")[0])
+    (folder / "hand-in.sh").write_text(blocks("bash")[0])
     for name, text in zip(FILES, blocks("python"), strict=True):
         (folder / name).write_text(text)
     programs = folder / "bin"
@@ -47,7 +48,7 @@ def test_the_page_runs_as_it_is_written(tmp_path: Path) -> None:
     import remit
     from remit.wiring import url_of
 
-    ledger = remit.open(url_of(tmp_path / "ledger.db"))
+    ledger = remit.open(url_of(tmp_path / ".remit" / "ledger.db"))
     intended = [e.recorded.stream for e in ledger.events() if type(e.recorded.event).__name__ == "EffectIntended"]  # fmt: skip
     ledger.close()
     assert intended == ["effect/E-1", "effect/E-2", "effect/E-2"]

@@ -229,3 +229,14 @@ def test_restoring_what_is_no_ledger(tmp_path: Path) -> None:
         restore(tmp_path / "text", tmp_path / "restored.db")
     assert caught.value.code is Code.STORE_REFUSED
     assert not (tmp_path / "restored.db").exists()
+
+
+def test_a_log_that_another_sqlite_removed_is_left(store: SqliteStore) -> None:
+    """Two copies of SQLite in one process do not see each other's locks: the other removes the log."""
+    note(store, "W-1", 1)
+    with closing(sqlite3.connect(store.path)) as raw:
+        assert raw.execute("SELECT count(*) FROM events").fetchone()[0] >= 1
+    assert not Path(f"{store.path}-wal").exists(), "else there is nothing to see here"
+    written = note(store, "W-1", 2)
+    with closing(open_store(store.path)) as other, other.read() as tx:
+        assert tx.head().seq == written.seq, "what was acknowledged is there for everybody"

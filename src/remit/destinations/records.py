@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
+from remit.machine.flocks import free, kept
 from remit.ports.destination import Request
 
 HOME = ".remit"
@@ -66,6 +67,7 @@ class Folder:
 
     def __init__(self, root: Path) -> None:
         self._open: list[int] = []
+        self._locks: list[int] = []
         try:
             self._root = self._kept(os.open(root, _DIRECTORY))
             self._home = self._kept(_child(self._root, HOME, create=True))
@@ -79,19 +81,21 @@ class Folder:
 
     def close(self) -> None:
         """Close everything; a lock that was held is free."""
+        while self._locks:
+            free(self._locks.pop())
         while self._open:
             os.close(self._open.pop())
 
     def lock(self, name: str) -> bool:
         """Take the exclusive lock of a name if nobody else has it."""
         flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-        descriptor = os.open(f"{name}.lock", flags, 0o600, dir_fd=self._home)
+        descriptor = kept(os.open(f"{name}.lock", flags, 0o600, dir_fd=self._home))
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            os.close(descriptor)
+            free(descriptor)
             return False
-        self._kept(descriptor)
+        self._locks.append(descriptor)
         return True
 
     def read(self, name: str) -> Record:

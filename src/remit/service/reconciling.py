@@ -34,6 +34,7 @@ from remit.core.status import Kind, Status
 from remit.ports import ItemQuery, ReadTx, Store
 from remit.service.engine import Answer, Done
 from remit.service.operations import Caller, Operations
+from remit.service.showing import Shown, shown
 
 BATCH: Final = 100
 """Most effects that are looked up between two transactions."""
@@ -54,20 +55,10 @@ class Question:
     compensates: str
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """What a destination showed; ``result`` is FOUND, NONE or UNAVAILABLE."""
-
-    result: str
-    objects: int | None = None
-    values: tuple[tuple[str, str], ...] = ()
-    differences: tuple[str, ...] = ()
-    consistent: bool = False
-    confirmed_fence: int = 0
-
-
 class Lookup(Protocol):
-    """Asks the authoritative record of one destination; raises nothing for the state of the world."""
+    """Asks the authoritative record of one destination. What it raises, or shows and nobody can write
+    down, is taken as UNAVAILABLE (``remit.service.showing``).
+    """
 
     def __call__(self, question: Question) -> Shown:
         """Say what the record shows of an effect."""
@@ -97,7 +88,8 @@ class Reconciler:
     """Looks up effects of one ledger in the destinations that it was given, by their names.
 
     With ``given_only`` what is due in another destination is left to somebody who can ask there,
-    instead of being recorded as unavailable.
+    instead of being recorded as unavailable. ``unread`` says of each effect whose record could not be
+    read at its last look-up why: a foreign text, which no ledger keeps.
     """
 
     def __init__(
@@ -115,6 +107,7 @@ class Reconciler:
         self.jitter = jitter
         self.repeats = repeats or {}
         self.given_only = given_only
+        self.unread: dict[str, str] = {}
         engine = operations.engine if operations is not None else None
         self.operations = Operations(store, Caller(RECONCILER), engine)
 
@@ -140,9 +133,12 @@ class Reconciler:
 
     def due(self, limit: int = 0) -> list[tuple[str, Answer]]:
         """Look up every effect that is due, in batches; at most ``limit`` of them, 0 for all."""
+        return self.these(self.waiting(limit))
+
+    def waiting(self, limit: int = 0) -> list[str]:
+        """The effects that are due; at most ``limit`` of them, 0 for all."""
         with self.store.read() as tx:
-            names = list(_due(tx, limit, self._asks))
-        return self.these(names)
+            return list(_due(tx, limit, self._asks))
 
     def _asks(self, tx: ReadTx, effect: Effect) -> bool:
         """Whether this one looks this effect up."""
@@ -166,18 +162,21 @@ class Reconciler:
     def _look(self, task: Task, replacement: str) -> k.ObserveEffect:
         effect, destination = task.effect, task.destination
         version = self._repeating(task)
-        shown = self._shown(task) if version is None else self._repeated(task)
+        seen = shown(lambda: self._shown(task) if version is None else self._repeated(task))
+        self.unread.pop(effect.id, None)
+        if seen.reason:
+            self.unread[effect.id] = seen.reason
         return k.ObserveEffect(
             effect.id,
             record_of(task.intent, effect, destination),
-            shown.result,
+            seen.result,
             task.looked_at,
             effect.version if version is None else version,
-            shown.objects,
-            shown.values,
-            shown.differences,
-            shown.consistent,
-            shown.confirmed_fence,
+            seen.objects,
+            seen.values,
+            seen.differences,
+            seen.consistent,
+            seen.confirmed_fence,
             version is not None,
             replacement,
             self.jitter(),
@@ -202,8 +201,8 @@ class Reconciler:
     def _repeated(self, task: Task) -> Shown:
         """What the repeated request was answered, or else what the record shows after it."""
         request = self._request(task)
-        shown = request() if request is not None else Shown(UNAVAILABLE)
-        return shown if shown.result == FOUND else self._shown(task)
+        seen = shown(request) if request is not None else Shown(UNAVAILABLE)
+        return seen if seen.result == FOUND else self._shown(task)
 
     def _shown(self, task: Task) -> Shown:
         """What can be seen."""
@@ -214,7 +213,7 @@ class Reconciler:
             return _receipt(task)
         lookup = self.lookups.get(destination.name) if destination.lookup else None
         if lookup is None:
-            return Shown(UNAVAILABLE)
+            return Shown(UNAVAILABLE, reason=f"nothing here can ask {destination.name}")
         envelope = task.intent.envelope
         question = Question(
             effect.id,

@@ -126,6 +126,7 @@ def lookup(adapter: Destination, timeout_ms: int = 30_000) -> Lookup:
             seen.differences,
             seen.consistent,
             seen.confirmed_fence,
+            seen.reason,
         )
 
     return ask

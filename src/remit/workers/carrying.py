@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
@@ -19,7 +20,7 @@ from remit.core import effect_commands as k
 from remit.core.commands import Command, Text
 from remit.core.effect_facts import ReplayClass
 from remit.core.refusals import Code, Refused
-from remit.ports import OutcomeUnknown, RemitError, StoreUnavailable
+from remit.ports import OutcomeUnknown, StoreUnavailable
 from remit.service.engine import Answer
 from remit.workers.app import Handler
 from remit.workers.endings import (
@@ -31,6 +32,7 @@ from remit.workers.endings import (
     LeaseLost,
     plain,
     said,
+    spoken,
 )
 from remit.workers.job import GONE, Job
 
@@ -53,7 +55,7 @@ def carry(handler: Handler, job: Job, call: Call, more: More = tuple) -> list[An
     """Do one job; returns the answers to what rode along. ``job.ended`` says what came of it."""
     try:
         try:
-            result = call(handler, job)
+            result = _called(handler, job, call)
         except BaseException as error:  # noqa: BLE001  # whatever a handler raises, its lease ends
             _raised(job, error)
             return []
@@ -62,9 +64,19 @@ def carry(handler: Handler, job: Job, call: Call, more: More = tuple) -> list[An
         job.tenure.lose(str(error.code))
         job.ended = job.ended or Ended(Ending.LOST, str(error.code), said(error))
         return []
-    except RemitError as error:  # what was to end the lease was refused, and it still holds
-        _failed(job, str(error.code), said(error))
+    except Exception as error:  # noqa: BLE001  # what was to end the lease did not, and it still holds
+        _failed(job, str(getattr(error, "code", "WORKER_FAULT")), said(error))
         return []
+
+
+def _called(handler: Handler, job: Job, call: Call) -> object:
+    """What a handler returned. A process that it forked ends here: it is no second worker."""
+    here = os.getpid()
+    try:
+        return call(handler, job)
+    finally:
+        if os.getpid() != here:
+            os._exit(0)
 
 
 def _returned(job: Job, result: object, more: More) -> list[Answer]:
@@ -85,7 +97,7 @@ def _result(job: Job, result: object, more: More) -> list[Answer]:
     """PURE work: the digest of its result is what completes it."""
     try:
         text, digest = digest_of_result(result)
-    except (TypeError, ValueError) as error:
+    except Exception as error:  # noqa: BLE001  # too deep, or of a class whose own methods raise
         _failed(job, "RESULT_UNFIT", said(error))
         return []
     report = k.ReportEffect(
@@ -100,7 +112,8 @@ def _result(job: Job, result: object, more: More) -> list[Answer]:
 def digest_of_result(result: object) -> tuple[str, str]:
     """The text that is kept of a result, and its digest: of bytes or text as they are, else of JSON.
 
-    Raises TypeError or ValueError for what JSON cannot hold.
+    Raises TypeError, ValueError or RecursionError for what JSON cannot hold, and whatever a class
+    of the handler's own raises.
     """
     if isinstance(result, bytes):
         data = result
@@ -131,9 +144,9 @@ def _raised(job: Job, error: BaseException) -> None:
     elif job.intended:
         job.uncertain(plain(f"HANDLER_RAISED {text}", 500))
     elif isinstance(error, HandBack):
-        _back(job, f"HANDED_BACK {error}")
+        _back(job, f"HANDED_BACK {spoken(error)}")
     elif isinstance(error, GiveUp):
-        fail = c.FailWork(job.item.id, job.fence, error.kind, Text(plain(str(error))), (), job.spent_micros)  # fmt: skip
+        fail = c.FailWork(job.item.id, job.fence, error.kind, Text(plain(spoken(error))), (), job.spent_micros)  # fmt: skip
         job.close([fail], Ended(Ending.GIVEN_UP, error.kind))
     elif isinstance(error, IntentRefused) and error.code in NOT_NOW:
         _back(job, str(error.code))

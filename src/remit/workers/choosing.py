@@ -18,6 +18,7 @@ from remit.core.effect_facts import Effect, Intent, ReplayClass
 from remit.core.facts import Item, Lane
 from remit.core.ids import effect_key
 from remit.core.lanes import merge
+from remit.core.refusals import Code
 from remit.core.status import Kind, Status
 from remit.ports import ReadTx, Store
 from remit.service.reading.items import lanes_in_turn, turns_of
@@ -34,6 +35,13 @@ WINDOW: Final = 100
 
 MOST: Final = 2_000
 """Most items of a lane that one look passes over."""
+
+LIMITS: Final = frozenset(
+    (Code.CONCURRENCY_LIMIT, Code.RATE_LIMIT, Code.BUDGET_EXHAUSTED, Code.SPEND_UNESTIMATED)
+)
+PASSING: Final = frozenset((Code.ITEM_LEASED, Code.ITEM_NOT_READY, Code.EFFECT_UNRECONCILED))
+STALE: Final = frozenset((Code.DEADLINE_PASSED, Code.WORK_CANCELLED, Code.TOO_EARLY, Code.EFFECT_CONFLICT, Code.EFFECT_PRESENT))  # fmt: skip
+"""Refusals of a lease: a limit, somebody was faster, and what admission has to decide again."""
 
 Place = tuple[int, int]
 

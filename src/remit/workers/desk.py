@@ -33,6 +33,7 @@ class Desk:
     def __init__(self, operations: Operations) -> None:
         self.operations = operations
         self._run = os.urandom(8).hex()
+        self._pid = os.getpid()
         self._numbers = itertools.count(1)
 
     def new_id(self) -> str:
@@ -50,7 +51,7 @@ class Desk:
         """Run commands in one transaction, and again as long as nobody knows whether they ran.
 
         Raises ``StoreUnavailable`` or ``OutcomeUnknown`` once the worker's clock has passed
-        ``until_s``.
+        ``until_s``, and in a forked process at once: its store refuses it, and it never becomes one.
         """
         named = command_id or self.new_id()
         return self.insist(
@@ -64,7 +65,7 @@ class Desk:
             try:
                 return call()
             except (OutcomeUnknown, StoreUnavailable):
-                if boot_s() + wait > until_s:
+                if boot_s() + wait > until_s or os.getpid() != self._pid:
                     raise
             time.sleep(wait * random.uniform(0.5, 1.0))  # noqa: S311  # jitter is no secret
             wait = min(2 * wait, LONGEST_S)

@@ -82,7 +82,16 @@ class Ended:
 
 def said(error: BaseException) -> str:
     """An error in one bounded text that any ledger can hold."""
-    return plain(f"{type(error).__name__}: {error}" if str(error) else type(error).__name__)
+    text, name = spoken(error), type(error).__name__
+    return plain(f"{name}: {text}" if text else name)
+
+
+def spoken(error: BaseException) -> str:
+    """What an error says of itself: nothing where even that fails, as it may with foreign ones."""
+    try:
+        return str(error)
+    except Exception:  # noqa: BLE001  # a handler's own class may raise anything
+        return ""
 
 
 def plain(text: str, most: int = MOST_SAID) -> str:

@@ -30,10 +30,17 @@ SOONEST_S: Final = 0.05
 class Keeper:
     """Renews the leases of running jobs; ``ttl_ms`` is how long each is to hold from now."""
 
-    def __init__(self, desk: Desk, ttl_ms: int, tell: Callable[[Job, str], None]) -> None:
+    def __init__(
+        self,
+        desk: Desk,
+        ttl_ms: int,
+        tell: Callable[[Job, str], None],
+        fault: Callable[[Exception], None],
+    ) -> None:
         self._desk = desk
         self._ttl_ms = ttl_ms
         self._tell = tell
+        self._fault = fault
         self._jobs: dict[str, Job] = {}
         self._fixed: set[str] = set()
         self._lock = threading.Lock()
@@ -65,7 +72,10 @@ class Keeper:
             self._awake.wait(self._pause())
             self._awake.clear()
             if not self._stopped:
-                self._round()
+                try:
+                    self._round()
+                except Exception as error:  # noqa: BLE001  # a keeper that died would lose every lease
+                    self._fault(error)
 
     def _pause(self) -> float:
         """Until the next renewal is due or a lease runs out."""

@@ -31,12 +31,14 @@ class Report:
     """What a worker did. ``left`` are leases that may still be live, which is a fault.
 
     ``still_running`` counts handlers that did not return although their work was handed back.
+    ``kept_back`` is the code that kept work from being taken which was ready at the end.
     """
 
     ended: Counter[Ending] = field(default_factory=Counter)
     unsettled: list[Job] = field(default_factory=list)
     still_running: int = 0
     left: tuple[str, ...] = ()
+    kept_back: str = ""
 
     def count(self, ending: Ending) -> None:
         """One more job has ended."""
@@ -50,6 +52,7 @@ class Report:
             **counts,
             "still_running": self.still_running,
             "live_leases": list(self.left),
+            "kept_back": self.kept_back,
         }
 
 

@@ -7,9 +7,11 @@ waits for the ledger or a destination runs on a thread of its own and leaves the
 from __future__ import annotations
 
 import asyncio
+import os
 import threading
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import Any, TypeVar
 
 from remit.ports.destination import Response
@@ -24,27 +26,50 @@ class Loop:
     def __init__(self, many: int) -> None:
         self.loop = asyncio.new_event_loop()
         self.calls = ThreadPoolExecutor(many, "remit-call")
+        self.waits = ThreadPoolExecutor(many, "remit-wait")
+        self._stopped = False
         self._thread = threading.Thread(target=self._forever, daemon=True)
         self._thread.start()
 
     def _forever(self) -> None:
+        """Run until stopped: asyncio lets SystemExit and KeyboardInterrupt of a task end the loop."""
         try:
-            self.loop.run_forever()
+            while not self._stopped:
+                with suppress(SystemExit, KeyboardInterrupt):
+                    self.loop.run_forever()
         finally:
             self.loop.close()
 
     def run(self, work: Awaitable[T]) -> T:
-        """Run something on the loop and wait for it, from another thread."""
+        """Run something on the loop and wait for it, from another thread; raises what it raises.
 
-        async def whole() -> T:
-            return await work
+        What it raises is carried over as a value: as an exception of a task, ``sys.exit()`` would end
+        the loop before anybody was told.
+        """
+        here = os.getpid()
 
-        return asyncio.run_coroutine_threadsafe(whole(), self.loop).result()
+        async def whole() -> tuple[list[T], BaseException | None]:
+            try:
+                return [await work], None
+            except asyncio.CancelledError:
+                raise
+            except BaseException as error:  # noqa: BLE001  # raised again in the thread that waits
+                return [], error
+            finally:
+                if os.getpid() != here:  # a process that the handler forked is no second worker
+                    os._exit(0)
+
+        found, error = asyncio.run_coroutine_threadsafe(whole(), self.loop).result()
+        if error is not None:
+            raise error
+        return found[0]
 
     def stop(self) -> None:
         """End the loop; what still runs on it is left where it is."""
+        self._stopped = True
         self.loop.call_soon_threadsafe(self.loop.stop)
-        self.calls.shutdown(wait=False, cancel_futures=True)
+        for calls in (self.calls, self.waits):
+            calls.shutdown(wait=False, cancel_futures=True)
         self._thread.join(1)
 
 
@@ -85,7 +110,10 @@ class AsyncJob:
 
     async def wait(self, seconds: float) -> bool:
         """Like ``Job.wait``."""
-        return await self._away(lambda: self.job.wait(seconds))
+        # On threads of its own: a task that only waits must not hold up the one that sends.
+        return await self._loop.loop.run_in_executor(
+            self._loop.waits, lambda: self.job.wait(seconds)
+        )
 
     async def _away(self, call: Callable[[], T]) -> T:
         return await self._loop.loop.run_in_executor(self._loop.calls, call)

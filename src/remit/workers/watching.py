@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from remit.core.effect_events import EffectObserved
-from remit.core.refusals import Refused
+from remit.core.refusals import Code, Refused
 from remit.ports import OutcomeUnknown, StoreUnavailable
 from remit.ports.destination import Destination
 from remit.service.operations import Operations
@@ -51,6 +51,7 @@ class Watcher:
             given_only=True,
         )
         self._tell = tell
+        self._why: dict[str, str] = {}
         self._turn = threading.Lock()
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._run, name="remit-watcher", daemon=True)
@@ -66,8 +67,18 @@ class Watcher:
                 continue
             for recorded in answer.events:
                 if isinstance(recorded.event, EffectObserved):
-                    self._tell("observed", {"effect": name, "state": recorded.event.state})
+                    why = self._reconciler.unread.get(name, "")
+                    self._told(name, str(recorded.event.state), why)
         return len(answers)
+
+    def _told(self, effect: str, state: str, why: str) -> None:
+        self._tell("observed", {"effect": effect, "state": state})
+        if why and self._why.get(effect) != why:  # each reason once, however often it is looked up
+            self._tell("unread", {"effect": effect, "text": why})
+        if why:
+            self._why[effect] = why
+        else:
+            self._why.pop(effect, None)
 
     def stop(self) -> None:
         """End after the round that is under way."""
@@ -81,5 +92,9 @@ class Watcher:
                 found = self.round()
             except (StoreUnavailable, OutcomeUnknown) as error:
                 self._tell("store-away", {"text": said(error)})
+                found = 0
+            except Exception as error:  # noqa: BLE001  # without this thread nothing is looked up
+                code = str(getattr(error, "code", Code.UNEXPECTED))
+                self._tell("fault", {"item": "", "code": code, "text": said(error)})
                 found = 0
             pause = SHORTEST_S if found else min(2 * pause, LONGEST_S)

@@ -18,6 +18,7 @@ import random
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any, Final, TypeVar
 
 from remit.core.commands import Command, GrantLease, Recheck
@@ -29,7 +30,7 @@ from remit.service.operations import Operations, lease_of
 from remit.service.submitting import recheck_holds
 from remit.workers.app import App, Handler
 from remit.workers.carrying import carry, give_back
-from remit.workers.choosing import Candidate, Chooser
+from remit.workers.choosing import LIMITS, PASSING, STALE, Candidate, Chooser
 from remit.workers.clock import boot_s
 from remit.workers.desk import Desk
 from remit.workers.endings import Ended, Ending, said
@@ -49,13 +50,6 @@ UNKNOWN_S: Final = 30.0
 
 AWAY_S: Final = 60.0
 """How long a store may be away at a stretch before a worker that looks for work gives up."""
-
-LIMITS: Final = frozenset(
-    (Code.CONCURRENCY_LIMIT, Code.RATE_LIMIT, Code.BUDGET_EXHAUSTED, Code.SPEND_UNESTIMATED)
-)
-PASSING: Final = frozenset((Code.ITEM_LEASED, Code.ITEM_NOT_READY, Code.EFFECT_UNRECONCILED))
-STALE: Final = frozenset((Code.DEADLINE_PASSED, Code.WORK_CANCELLED, Code.TOO_EARLY, Code.EFFECT_CONFLICT, Code.EFFECT_PRESENT))  # fmt: skip
-"""Refusals of a lease: a limit, somebody was faster, and what admission has to decide again."""
 
 FAILED_S: Final = 30.0
 LIMITED_S: Final = 1.0
@@ -91,6 +85,7 @@ class Worker:
         self._started = 0
         self._stops = 0
         self._switched_off = False
+        self._limited: set[tuple[Code, Any]] = set()
         self._away_since = 0.0
         self._loop: Loop | None = None
         self._slots: list[threading.Thread] = []
@@ -114,7 +109,7 @@ class Worker:
 
         Raises ``RemitError`` where it cannot go on; what runs is finished or handed back all the same.
         """
-        keeper = Keeper(self._desk, self.settings.ttl_ms, self._told_of)
+        keeper = Keeper(self._desk, self.settings.ttl_ms, self._told_of, self._fault)
         watcher = self._watcher()
         self._keeper, self._watch = keeper, watcher
         self._loop = Loop(self.settings.concurrency) if self._needs_loop() else None
@@ -191,6 +186,7 @@ class Worker:
             return False
         if not self.settings.exit_when_idle or self._chooser.later():
             return False
+        self._report.kept_back = str(Code.KILL_SWITCH_ON) if self._switched_off else ""
         return self._watch is None or self._watch.round() == 0
 
     def _enough(self) -> bool:
@@ -216,6 +212,7 @@ class Worker:
         with self._lock:
             self._spare = deque(spare)
         if not wanted:
+            self._switched_off = False
             return 0, False
         asked, named = boot_s(), self._desk.new_id()
         self._unsure.append((named, [candidate.item.id for candidate in wanted]))
@@ -273,6 +270,8 @@ class Worker:
                 self._told("kill-switch", {"text": refused.message})
             self._switched_off = True
             return False
+        if code in LIMITS:
+            self._limit(item, refused)
         if code in LIMITS or code in PASSING:
             self._chooser.shun(item, LIMITED_S)
             return True
@@ -281,6 +280,13 @@ class Worker:
             self._chooser.shun(item, LIMITED_S)
             return True
         raise RemitError(refused.message, refused.hint, refused.details, code)
+
+    def _limit(self, item: str, refused: Refused) -> None:
+        """Say once of each limit that it keeps work back, which looks like idleness otherwise."""
+        key = (refused.code, refused.details.get("scope"))
+        if key not in self._limited:
+            self._limited.add(key)
+            self._told("limited", {"item": item, "code": str(refused.code), "text": f"{refused.message}; {refused.hint}"})  # fmt: skip
 
     # Carrying jobs: what the slots do.
 
@@ -307,8 +313,8 @@ class Worker:
             answers = carry(handler, job, self._call, more)
             if not job.over and not job.lost:
                 give_back(job, "WORKER_FAULT")
-        except RemitError as error:
-            self._told("fault", {"item": job.item.id, "code": str(error.code), "text": error.message})  # fmt: skip
+        except Exception as error:  # noqa: BLE001  # a slot that died would be missing for good
+            self._fault(error, job.item.id)
         self._done(job)
         return self._ridden(riding, answers)
 
@@ -384,5 +390,9 @@ class Worker:
     def _told_of(self, job: Job, why: str) -> None:
         self._told("told", {"item": job.item.id, "lease": job.lease.id, "reason": why, "lost": job.lost})  # fmt: skip
 
+    def _fault(self, error: Exception, item: str = "") -> None:
+        self._told("fault", {"item": item, "code": str(getattr(error, "code", Code.UNEXPECTED)), "text": said(error)})  # fmt: skip
+
     def _told(self, event: str, more: dict[str, Any]) -> None:
-        self._tell(event, more)
+        with suppress(Exception):  # whoever listens must not be able to end a thread of ours
+            self._tell(event, more)

@@ -130,7 +130,7 @@ def test_a_cold_read_loads_only_what_it_may(filled: Cli) -> None:
 
 
 OURS = {
-    "remit", "remit.core", "remit.core.change", "remit.core.decision_facts", "remit.core.work_facts", "remit.core.edges",
+    "remit", "remit.machine", "remit.machine.flocks", "remit.core", "remit.core.change", "remit.core.decision_facts", "remit.core.work_facts", "remit.core.edges",
     "remit.core.effect_facts", "remit.core.facts", "remit.core.ledger_facts",
     "remit.core.limit_facts", "remit.core.ids", "remit.core.lanes", "remit.core.lifetimes",
     "remit.core.plan_facts", "remit.core.refusals", "remit.core.status", "remit.ports",

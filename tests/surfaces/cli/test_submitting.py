@@ -120,6 +120,17 @@ def test_work_is_held_without_evidence_and_admitted_with_it(ruled: Cli) -> None:
     assert "export" in ruled.text("capacity", "show")
 
 
+def test_a_recheck_says_the_verdict_as_submit_does(ruled: Cli) -> None:
+    """It used to say HOLD of work that had expired, and to name it by its item."""
+    [expired] = ruled.json("submit", write(ruled, "one.json", intent(deadline=when(-1))))[
+        "verdicts"
+    ]
+    assert expired["verdict"] == "EXPIRE"
+    [again] = ruled.json("recheck", "WORK-1")["verdicts"]
+    assert {key: again[key] for key in expired} == expired
+    assert (again["status"], again["changed"]) == ("closed", False)
+
+
 def test_a_message_that_comes_again_returns_its_receipt(ruled: Cli) -> None:
     file = write(ruled, "one.json", intent())
     [first] = ruled.json("submit", file)["verdicts"]

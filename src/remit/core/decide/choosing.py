@@ -128,7 +128,7 @@ def _too_many(draft: Draft, what: str, work_class: str, tenant: str) -> Refused 
                 Code.CONCURRENCY_LIMIT,
                 f"cannot lease {what}: {live} leases are live for this {scope}, the limit is"
                 f" {limit}",
-                "wait until one ends, or raise the limit in the policy",
+                f"wait until one ends, or raise it with 'remit limit set {name} --concurrency N'",
                 {"scope": scope, "live": live, "limit": limit},
             )
     return None

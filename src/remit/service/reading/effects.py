@@ -13,8 +13,9 @@ from remit.core.effect_facts import Effect
 from remit.core.effect_states import standing
 from remit.core.facts import LEDGER, Ledger
 from remit.core.outside_events import EffectObserved
+from remit.core.refusals import Refused
 from remit.ports import ReadTx
-from remit.service.engine import Done
+from remit.service.engine import Answer
 from remit.service.reading import rendering
 
 
@@ -28,10 +29,15 @@ def effect(tx: ReadTx, name: str) -> dict[str, Any] | None:
     return {**shown, "effect_id": fact.id, "state": str(standing(fact, ledger.epoch))}
 
 
-def looked(tx: ReadTx, name: str, done: Done) -> dict[str, Any]:
-    """What a look-up saw, what the effect is since, and the retry decision that followed."""
-    seen = next((r.event for r in done.events if isinstance(r.event, EffectObserved)), None)
-    retry = next((r.event for r in done.events if isinstance(r.event, RetryDecided)), None)
+def looked(tx: ReadTx, name: str, answer: Answer, why: str = "") -> dict[str, Any]:
+    """What a look-up saw, what the effect is since, and the retry decision that followed.
+
+    ``why`` says why the record could not be read, in the words of its destination. ``refused`` is the
+    code with which the ledger refused what was seen, empty where it took it.
+    """
+    events = () if isinstance(answer, Refused) else answer.events
+    seen = next((r.event for r in events if isinstance(r.event, EffectObserved)), None)
+    retry = next((r.event for r in events if isinstance(r.event, RetryDecided)), None)
     known = effect(tx, name) or {"state": "", "item": ""}
     return {
         "effect_id": name,
@@ -43,5 +49,7 @@ def looked(tx: ReadTx, name: str, done: Done) -> dict[str, Any]:
         "reason": retry.reason if retry else "",
         "recheck": retry.trigger if retry else "",
         "recheck_at": rendering.rfc3339(retry.recheck_at) if retry and retry.recheck_at else None,
-        "seq": done.events[-1].seq if done.events else 0,
+        "seq": events[-1].seq if events else 0,
+        "why": why,
+        "refused": answer.code.value if isinstance(answer, Refused) else "",
     }

@@ -15,6 +15,7 @@ from remit.core.refusals import Refused
 from remit.core.status import Kind
 from remit.ports import ReadTx
 from remit.service.reading.items import _one, show
+from remit.service.reading.lease_now import lease_now
 from remit.service.reading.waiting import explain
 
 ASKED: Final = ("draft", "held", "ready")
@@ -76,6 +77,10 @@ def worksheet(tx: ReadTx, name: str) -> dict[str, Any] | Refused:
             _section("Verification", "", _planned(item["rows"])),
         ],
     }
+    lease = lease_now(tx, one)
+    if lease is not None:
+        sheet["sections"].insert(1, lease[0])
+        found = {**found, "how_to_open": found["how_to_open"] or lease[1]}
     return {"worksheet": sheet, **found}
 
 

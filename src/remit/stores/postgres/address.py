@@ -95,6 +95,7 @@ def parse_address(url: str) -> Address:
         raise _bad(shown, address.scrub(error)) from None
     for key, value in _USUAL.items():
         found.setdefault(key, value)
+    found["client_encoding"] = "utf8"  # whatever the database or the login says: texts are Unicode
     address.parameters.update(found)
     return address
 

@@ -79,7 +79,15 @@ def failure(operation: str, address: Address, error: psycopg.Error) -> RemitErro
     details = {"url": address.shown, "sqlstate": error.sqlstate or ""}
     hint = _HINTS[code]
     if isinstance(error, errors.ReadOnlySqlTransaction):
-        hint = "this server is a standby: name the primary, or add target_session_attrs=read-write"
+        hint = (
+            "where this server is a standby, name the primary or add target_session_attrs=read-write;"
+            " otherwise see default_transaction_read_only of login and database"
+        )
+    elif isinstance(error, errors.QueryCanceled):
+        hint = (
+            "nothing was written; where it was a timeout, give login or database a longer one"
+            " (statement_timeout), else see who cancels"
+        )
     elif isinstance(error, (errors.CheckViolation, errors.UniqueViolation)):
         details |= {"constraint": error.diag.constraint_name or ""}
     if code is Code.LEDGER_CORRUPT:

@@ -12,7 +12,7 @@ from urllib.parse import quote
 import psycopg
 
 from remit.core.refusals import Code
-from remit.ports import RemitError
+from remit.ports import RemitError, StoreUnavailable
 from remit.stores.clock import Machine, Readings
 from remit.stores.postgres import schema
 from remit.stores.postgres.address import Address, parse_address
@@ -63,6 +63,7 @@ def create_store(
     connection = connect(address, "create")
     try:
         if not schema.installed(connection):
+            _demand_unicode(connection, address)
             schema.install(connection, address)
         schema.demand_schema(connection, address)
         _first(connection, address, name, readings or Machine(), told=readings is not None)
@@ -111,6 +112,19 @@ def _first(
         made = connection.execute(q("first_state"), (name, _place(connection), *clock))
         if made.rowcount != 1:
             raise _taken(address, f"there is a ledger {name!r}", "give another id")
+
+
+def _demand_unicode(connection: Session, address: Address) -> None:
+    """Refuse a database whose encoding has no place for most letters; SQL_ASCII keeps any bytes."""
+    found = connection.info.parameter_status("server_encoding") or ""
+    if found in ("UTF8", "SQL_ASCII"):
+        return
+    raise StoreUnavailable(
+        f"cannot create {address.shown}: the database is encoded as {found}, expected UTF8",
+        "make one with 'createdb -E UTF8 -T template0 NAME'",
+        {"url": address.shown, "server_encoding": found},
+        code=Code.STORE_REFUSED,
+    )
 
 
 def _place(connection: Session) -> str:

@@ -29,6 +29,7 @@ from remit.stores.postgres.clock import ServerClock
 from remit.stores.postgres.connections import Connections
 from remit.stores.postgres.failures import failure, is_certain, unknown
 from remit.stores.postgres.line import Session
+from remit.stores.postgres.memory import Memory
 from remit.stores.postgres.queries import q
 from remit.stores.postgres.transaction import PostgresRead
 from remit.stores.postgres.writing import PostgresWrite
@@ -81,6 +82,7 @@ class PostgresStore:
         self._wait_ms = wait_ms
         self._pid = os.getpid()
         self._closed = False
+        self._memory = Memory()
         self._keys = {name: lock_key(ledger_id, name) for name in ("queue", "writer")}
         state = q("state").format(ledger_id=sql.Literal(ledger_id).as_string())
         bounds = {"idle_in_transaction_session_timeout": HANG_MS, "lock_timeout": wait_ms}
@@ -105,9 +107,11 @@ class PostgresStore:
     def read(self) -> Iterator[PostgresRead]:
         """A short snapshot that never blocks the writer."""
         self._demand_usable("read")
-        connection, row = self._enter("read", self._begin_read)
+        connection, row, _ = self._enter("read", self._begin_read)
         try:
-            yield PostgresRead(connection, row, self._clock)
+            tx = PostgresRead(connection, row, self._clock)
+            self._memory.saw(tx.epoch, tx.head().seq, tx.head().time)
+            yield tx
         except psycopg.Error as error:
             raise failure("read", self._address, error) from error
         finally:
@@ -120,10 +124,13 @@ class PostgresStore:
         """The writer's transaction; commits when left without an exception."""
         self._demand_usable("write")
         self._step("begin")
-        connection, row = self._enter("write", self._begin_urgent if urgent else self._begin_write)
+        begin = self._begin_urgent if urgent else self._begin_write
+        connection, row, fresh = self._enter("write", begin)
         try:
             try:
                 tx = PostgresWrite(connection, row, self._clock, self._place, self._step)
+                if not adopting:
+                    self._demand_remembered(connection, tx, fresh=fresh)
                 if importing:
                     tx.import_into(self.url)
                 else:
@@ -137,6 +144,8 @@ class PostgresStore:
             except psycopg.Error as error:
                 raise failure("write", self._address, error) from error
             self._commit(connection, dirty=dirty)
+            head = tx.head()
+            self._memory.saw(tx.epoch if tx.adopted is None else tx.adopted, head.seq, head.time)
         finally:
             self._leave(connection)
         self._step("after commit")
@@ -169,12 +178,15 @@ class PostgresStore:
         if self.pause is not None:
             self.pause(name)
 
-    def _enter(self, operation: str, begin: bytes) -> tuple[Session, tuple[Any, ...]]:
-        """Begin a transaction; nothing was done yet, so a stale connection is replaced unseen."""
+    def _enter(self, operation: str, begin: bytes) -> tuple[Session, tuple[Any, ...], bool]:
+        """Begin a transaction, and say whether its connection is new.
+
+        Nothing was done yet, so a stale connection is replaced unseen.
+        """
         while True:
             connection, fresh = self._connections.take(operation)
             try:
-                return connection, self._begun(connection, begin)
+                return connection, self._begun(connection, begin), fresh
             except psycopg.Error as error:
                 lost = connection.closed
                 self._leave(connection)
@@ -244,6 +256,30 @@ class PostgresStore:
                 "open the ledger again in this process",
                 {"url": self.url},
             )
+
+    def _demand_remembered(self, connection: Session, tx: PostgresWrite, *, fresh: bool) -> None:
+        """Refuse, now and for everybody, a server that has forgotten what was committed."""
+        head = tx.head()
+
+        def time_of(seq: int) -> int:
+            found = tx.at_seq([seq])
+            return found[seq].at if seq in found else -1
+
+        # A pooler hides that the server behind it is another one.
+        unsure = fresh or self._address.pooled
+        gone = self._memory.forgotten(tx.epoch, head.seq, head.time, time_of, fresh=unsure)
+        if not gone or tx.adoption_required:
+            return
+        mark = q("mark_copied").replace("%s", sql.Literal(self.ledger_id).as_string())
+        connection.line.simple(f"{mark}; COMMIT".encode())
+        raise RemitError(
+            f"cannot write {self.url}: event {gone} was committed and is no longer there;"
+            " found an older state, as after a failover that lost commits or a restore",
+            "stop all writers, see which server has the newest events, then run"
+            " 'remit ledger adopt' with --epoch-above",
+            {"url": self.url, "lost_from": gone, "head": head.seq, "epoch": tx.epoch},
+            code=Code.LEDGER_NOT_ADOPTED,
+        )
 
     def _demand_adopted(self, tx: PostgresWrite, *, adopting: bool) -> None:
         moved = tx.place != self._place

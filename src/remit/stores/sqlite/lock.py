@@ -13,6 +13,8 @@ process that dies. Three files stand beside the database:
 An urgent writer therefore waits for the transaction in progress and for other urgent ones, and for
 nothing else. Every wait is bounded. A writer that would have to wait does so in a thread of its own,
 which is the only way to leave a kernel's queue: if it gets its turn too late, it hands it back.
+
+A process that is forked while a lock is held does not prolong it (``remit.machine.flocks``).
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ import threading
 import time
 from pathlib import Path
 
+from remit.machine.flocks import free, kept
 from remit.ports import StoreUnavailable
 
 WAIT_MS = 10_000
@@ -54,13 +57,13 @@ class _Turn:
         with self._settled:
             self._abandoned = True
             if self._arrived.is_set():
-                os.close(self._descriptor)
+                free(self._descriptor)
 
     def _take(self) -> None:
         fcntl.flock(self._descriptor, self._operation)
         with self._settled:
             if self._abandoned:
-                os.close(self._descriptor)
+                free(self._descriptor)
             self._arrived.set()
 
 
@@ -86,7 +89,7 @@ class WriterLock:
         return Held(self, urgent)
 
     def take(self, *, urgent: bool) -> int:
-        """The locked descriptor; closing it, the only one of its file, is what frees the lock."""
+        """The locked descriptor; ``Held`` frees it."""
         until = time.monotonic() + self._wait_ms / 1000
         return self._first(until) if urgent else self._next(until)
 
@@ -101,12 +104,12 @@ class WriterLock:
                     alone = self._nobody_urgent()
                 finally:
                     if not alone:
-                        os.close(mine)
+                        free(mine)
                 if alone:
                     return mine
-                os.close(self._flock(self._urgent, fcntl.LOCK_EX, until))
+                free(self._flock(self._urgent, fcntl.LOCK_EX, until))
         finally:
-            os.close(queue)
+            free(queue)
 
     def _nobody_urgent(self) -> bool:
         descriptor = self._open(self._urgent)
@@ -115,7 +118,7 @@ class WriterLock:
         except BlockingIOError:
             return False
         finally:
-            os.close(descriptor)
+            free(descriptor)
         return True
 
     def _first(self, until: float) -> int:
@@ -124,7 +127,7 @@ class WriterLock:
         try:
             return self._flock(self._lock, fcntl.LOCK_EX, until)
         finally:
-            os.close(urgent)
+            free(urgent)
 
     def _flock(self, name: str, operation: int, until: float) -> int:
         descriptor = self._open(name)
@@ -137,13 +140,14 @@ class WriterLock:
 
     def _open(self, name: str) -> int:
         try:
-            return os.open(name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+            descriptor = os.open(name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
         except OSError as error:
             raise StoreUnavailable(
                 f"cannot write {self._path}: its lock file {name} cannot be opened ({error})",
                 "see that the folder can be written",
                 {"path": str(self._path)},
             ) from error
+        return kept(descriptor)
 
     def _too_long(self, name: str) -> StoreUnavailable:
         holder = holder_of(self._lock)
@@ -170,7 +174,7 @@ class Held:
         return self._descriptor
 
     def __exit__(self, *_: object) -> None:
-        os.close(self._descriptor)
+        free(self._descriptor)
 
 
 def holder_of(lock_file: str, table: str = "/proc/locks") -> int:

@@ -67,6 +67,7 @@ class SqliteStore:
         self._epoch_name = place.epoch_file(path).name
         self._epoch_note: tuple[tuple[int, ...], int, bool] = ((), 0, False)
         self._connection: apsw.Connection | None = None
+        self._log: tuple[int, int] | None = None
         self._idle: deque[apsw.Connection] = deque()
         self._log_pages = 0
         self._closed = False
@@ -108,6 +109,7 @@ class SqliteStore:
         self._demand_usable("write")
         with self._lock.held(urgent=urgent) as lock:
             self._demand_same_file("write")
+            self._leave_lost_log()
             self._step("begin")
             connection = self._begin()
             try:
@@ -179,9 +181,11 @@ class SqliteStore:
                 place.sync_log(self.path)
                 self._connection = connect(self.path)
                 self._connection.set_wal_hook(self._committed)
+                self._log = None
             if self._connection.in_transaction:  # an interrupt came before the write could begin
                 self._connection.execute("ROLLBACK")
             self._connection.execute("BEGIN IMMEDIATE")
+            self._log = self._log or self._identity("-wal")
         except apsw.Error as error:
             raise failure("write", str(self.path), error) from error
         return self._connection
@@ -227,8 +231,8 @@ class SqliteStore:
                 connection.execute("PRAGMA secure_delete = OFF")
             connection.wal_checkpoint(mode=mode)
 
-    def _identity(self) -> tuple[int, int]:
-        found = os.stat(self._name)  # noqa: PTH116  # each write asks: a path costs more
+    def _identity(self, ending: str = "") -> tuple[int, int]:
+        found = os.stat(self._name + ending)  # noqa: PTH116  # each write asks: a path costs more
         return (found.st_dev, found.st_ino)
 
     def _demand_usable(self, operation: str) -> None:
@@ -251,6 +255,26 @@ class SqliteStore:
                 "open the ledger again; what is there now may be another one",
                 {"path": str(self.path)},
             )
+
+    def _leave_lost_log(self) -> None:
+        """Begin anew where the log was removed from under the connection.
+
+        SQLite would go on in the removed one, and nobody else would ever see what is written there. A
+        log goes when another copy of SQLite in this process closes the file, and where an older file
+        is written over this one, which the newest seq that was noted then shows. What is in the lost
+        log must not reach a file that is another one by now.
+        """
+        if self._connection is None or self._log is None:
+            return
+        with suppress(OSError):
+            if self._identity("-wal") == self._log:
+                return
+        lost, self._connection = self._connection, None
+        lost.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+        lost.close()
+        with suppress(IndexError):
+            while True:
+                self._idle.pop().close()
 
     def _noted_epoch(self) -> int:
         """The epoch in the file beside the ledger, read again only when that file changed."""

@@ -13,7 +13,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -21,7 +21,7 @@ import typer
 
 from remit.core.refusals import Code, meaning
 from remit.surfaces.cli import finding
-from remit.surfaces.cli.answers import Answer, envelope, flush_out, stop, write_out
+from remit.surfaces.cli.answers import Answer, envelope, flush_out, quiet_pipe, stop, write_out
 from remit.surfaces.cli.declare import WORK, stands
 from remit.surfaces.cli.groups import app
 from remit.surfaces.cli.session import Session
@@ -90,14 +90,27 @@ class Teller:
         self._lock = threading.Lock()
         self._counts: dict[str, int] = {}
         self._said_at = time.monotonic()
+        self._gone = False
+        self.when_gone: Callable[[], None] = lambda: None
 
     def __call__(self, event: str, more: dict[str, Any]) -> None:
-        """One event."""
+        """One event. Nothing is told any more once its reader has gone, which ``when_gone`` learns."""
         with self._lock:
-            if self._session.options.json:
-                write_out(envelope({"event": event, **more}))
-            elif not self._session.options.quiet and sys.stderr is not None:
-                self._for_people(event, more)
+            if self._gone:
+                return
+            try:
+                self._tell(event, more)
+            except BrokenPipeError:
+                self._gone = True
+                quiet_pipe()
+        if self._gone:
+            self.when_gone()
+
+    def _tell(self, event: str, more: dict[str, Any]) -> None:
+        if self._session.options.json:
+            write_out(envelope({"event": event, **more}))
+        elif not self._session.options.quiet and sys.stderr is not None:
+            self._for_people(event, more)
 
     def _for_people(self, event: str, more: dict[str, Any]) -> None:
         self._counts[event] = self._counts.get(event, 0) + 1
@@ -174,6 +187,7 @@ def worker(
     teller = Teller(session)
     shown = os.environ.get(TOKEN, "")
     made = make(session.ledger, session.actor, found, settings, teller, shown)
+    teller.when_gone = made.stop
     teller("started", {"actor": session.actor, "concurrency": concurrency, "handlers": len(found.handlers)})  # fmt: skip
     with stopped_by_signals(made):
         report = made.run()
@@ -197,4 +211,10 @@ def _ended(report: Report) -> Answer:
         # A handler that never returns must not keep the process, nor run while it is taken apart.
         flush_out()
         os._exit(status)
+    if report.kept_back:
+        raise stop(
+            Code(report.kept_back),
+            "there is work that is ready, and the kill switch keeps it from being leased",
+            "a human releases it with 'remit kill-switch release'",
+        )
     return Answer({}, printed=True)

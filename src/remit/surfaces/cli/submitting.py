@@ -32,6 +32,9 @@ if TYPE_CHECKING:  # it loads the tables, which --json does without
 CHUNK: Final = 500
 """Intents of one transaction, so that no other writer waits long."""
 
+LOOKS: Final = 10
+"""Effects that are looked up between two transactions, so that an interrupted command has done some."""
+
 MOST: Final = 16 * 1024 * 1024
 """Longest document that is read, in bytes."""
 
@@ -267,6 +270,9 @@ def _effects(screen: Screen, data: Any) -> None:
             for e in data["effects"]
         ],
     )
+    for one in data["effects"]:
+        if one["why"] or one["refused"]:
+            screen.line(f"{one['effect_id']}: {one['refused'] or one['why']}")
     if not data["effects"]:
         screen.line("nothing is due")
 
@@ -283,14 +289,24 @@ def reconcile(
 ) -> Answer:
     """Look effects up in their destinations, and decide on a retry from what was seen.
 
-    The exit status is 5 where an effect that was named is still uncertain.
+    The exit status is 5 where an effect that was named is still uncertain. Of several, one that was
+    looked up by somebody else meanwhile is listed with the code of its refusal, and is no failure.
     """
     from remit.service.reading.effects import looked
+    from remit.surfaces.cli.progress import shown as progress
     from remit.wiring.reaching import reconciler
 
     found = reconciler(session.ledger)
-    answers = [(effect, found.one(effect, replacement))] if effect else found.due()
+    if effect:
+        answers = [(effect, found.one(effect, replacement))]
+        accepted(answers[0][1])
+    else:
+        answers, names = [], found.waiting()
+        with progress(session) as report:
+            for start in range(0, len(names), LOOKS):
+                report("look-ups", start, len(names))
+                answers += found.these(names[start : start + LOOKS])
     with session.ledger.reading() as tx:
-        shown = [looked(tx, name, accepted(answer)) for name, answer in answers]
+        shown = [looked(tx, name, answer, found.unread.get(name, "")) for name, answer in answers]
     unsure = effect and any(one["effect"] in ("UNCERTAIN", "INTENDED") for one in shown)
     return Answer({"effects": shown}, _effects, 5 if unsure else 0)

@@ -13,6 +13,7 @@ from remit.core.facts import Item
 from remit.core.status import Status
 from remit.ports import ReadTx
 from remit.service.reading import rendering
+from remit.service.reading.lease_now import lease_now
 from remit.service.reading.sheets import claims, outside, states
 from remit.service.reading.sheets.capacity import capacity
 from remit.service.reading.sheets.story import Story, at
@@ -26,6 +27,10 @@ OUT_OF_SCOPE: Final = (
 """Claims that no worksheet supports."""
 
 
+BEFORE: Final = 4
+"""Where the section on a lease stands: after the decision, before who owns the work."""
+
+
 def story_of(tx: ReadTx, item: Item) -> Story | None:
     """The story of effect work, None where it has no intent."""
     intent = tx.load([("intent", item.id)])["intent", item.id]
@@ -35,7 +40,14 @@ def story_of(tx: ReadTx, item: Item) -> Story | None:
 def worksheet(tx: ReadTx, item: Item) -> dict[str, Any] | None:
     """The worksheet with what ``explain`` answers beside it; None where it has no intent."""
     story = story_of(tx, item)
-    return None if story is None else told(story)
+    if story is None:
+        return None
+    found, lease = told(story), lease_now(tx, item)
+    if lease is not None:
+        section, how = lease
+        found["worksheet"]["sections"].insert(BEFORE, section)
+        found["how_to_open"] = found["how_to_open"] or how
+    return found
 
 
 def told(story: Story) -> dict[str, Any]:
