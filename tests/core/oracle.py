@@ -59,10 +59,11 @@ class Oracle:
         return [name for name in self.items if parent in self.parents(name)]
 
     def beneath(self, name: str, ancestor: str, seen: frozenset[str] = frozenset()) -> bool:
-        """Whether ``name`` descends from ``ancestor``."""
+        """Whether ``name`` descends from ``ancestor``, or from what it took the place of."""
         if name in seen:
             return False
         ups = self.parents(name)
+        ups += [last for up in ups if (last := self.last(up)) != up]
         return ancestor in ups or any(self.beneath(up, ancestor, seen | {name}) for up in ups)
 
     def satisfied(self, name: str) -> bool:

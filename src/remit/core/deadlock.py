@@ -131,7 +131,8 @@ def _beneath(draft: Draft, name: str, edge: Dependency, child: str, within: froz
 def lineage(draft: Draft, name: str, most: int = 256) -> set[str]:
     """The ancestors of an item by parent edges, at most so many.
 
-    Where news of a parent's successor has not come yet, both are among them.
+    Where news of a parent's successor has not come yet, both are among them; to a finished child it
+    never comes, so there they stay.
     """
     seen: set[str] = set()
     queue = [name]
