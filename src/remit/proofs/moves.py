@@ -199,11 +199,13 @@ def _found(
 def _triage(stage: Stage, state: State, item: Item) -> Iterator[Step]:
     if len(item.triage) < MOST_RECORDS:
         yield Step(HUMAN, aside(_put_aside_for(item), item.id, _REASON))
+        yield _step(HUMAN, c.OpenTriage, item.id, "ambiguity", _REASON)  # which shows nothing
     others = [i for i in stage.items(state) if i != item.id]
     for record in item.triage:
         fact = stage.get(state, "triage", record)
         if not isinstance(fact, Triage):
             continue
+        yield _step(IMPLEMENTERS[0], c.ResolveTriage, record, "requeue", "so")
         for way in Resolution:
             if way is not Resolution.SUPERSEDE:
                 yield _step(HUMAN, c.ResolveTriage, record, way.value, "so")
