@@ -32,7 +32,7 @@ from remit.stores.sqlite.store import create_store
 @pytest.fixture(scope="module")
 def source() -> Store:
     """A ledger with a history, long texts, and one text that was erased."""
-    traffic = Traffic(Random(7), most=30)
+    traffic = Traffic(Random(8), most=30)
     traffic.run(150)
     store = traffic.world.store
     people = Operations(store, Caller(HUMAN))
