@@ -23,6 +23,7 @@ from tests.stateful.deciding import Deciding
 from tests.stateful.effect_asking import EffectAsking
 from tests.stateful.plan_asking import PlanAsking
 from tests.stateful.proving import Proving
+from tests.stateful.succeeding import Succeeding
 
 from remit.core import commands as c
 from remit.core.commands import Command, Text
@@ -70,8 +71,12 @@ class Everything(Traffic):
         self.plans = PlanAsking(self.world)
         self.authority = 0.08
         self.planned = 0.5 if profile == "plans" else 0.05
+        self.succeeding = Succeeding(self.world, self.plans)
+        self.going_on = 0.25 if profile == "plans" else 0.0
 
     def _ask(self) -> Ask:
+        if self.going_on and self.rnd.random() < self.going_on:
+            return self.succeeding.ask(self.rnd)
         if self.rnd.random() < self.planned:
             return self.plans.ask(self.rnd)
         if self.rnd.random() < self.share:
@@ -134,7 +139,7 @@ class Everything(Traffic):
         return super()._lease()
 
     def _succeed(self) -> Ask:
-        """A successor for whatever there is: nothing goes stale where nothing revises a row."""
+        """A successor for whatever there is; ``Succeeding`` asks for one that is due."""
         items = self.world.items()
         if not items:
             return self._lease()
