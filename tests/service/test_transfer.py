@@ -223,7 +223,7 @@ CHANGES: dict[str, Callable[[list[bytes]], list[bytes]]] = {
     "another ledger": lambda lines: [lines[0].replace(b"world", b"other"), *lines[1:]],
     "an event left out": lambda lines: lines[:20] + lines[21:],
     "two events in another order": lambda lines: [*lines[:20], lines[21], lines[20], *lines[22:]],
-    "a changed actor": lambda lines: other_actor(lines),
+    "a changed actor": other_actor,
     "cut short": lambda lines: lines[:-1],
     "an end that lies": lambda lines: [*lines[:-1], lines[-1].replace(b'"root":"', b'"root":"0')],
     "something after the end": lambda lines: [*lines, lines[-1]],

@@ -43,6 +43,13 @@ MOST_BLOBS = 8
 
 LEAST_FENCE = 1
 
+FEW, PLAIN = 2, 0.6
+"""With fewer items than this, so much of what is asked is the plain way of work.
+
+Most commands say nothing on a ledger that holds nothing. What goes wrong early is met early, and an
+example of it has no steps before it that only made something to talk about.
+"""
+
 IMPORTS = (6, 8, 10, 6, 14, 6, 4, 2, 4, 4, 3, 34)
 WAITING = (14, 12, 10, 8, 26, 10, 10, 3, 6, 4, 2, 4)
 
@@ -75,6 +82,8 @@ class Everything(Traffic):
         self.going_on = 0.25 if profile == "plans" else 0.0
 
     def _ask(self) -> Ask:
+        if len(self.world.items()) < FEW and self.rnd.random() < PLAIN:
+            return self._begin()
         if self.going_on and self.rnd.random() < self.going_on:
             return self.succeeding.ask(self.rnd)
         if self.rnd.random() < self.planned:
@@ -99,6 +108,14 @@ class Everything(Traffic):
     def wander(self) -> None:
         """Ask, or let time go by."""
         self.time() if self.rnd.random() < 0.1 else self.ask()
+
+    def _begin(self) -> Ask:
+        """On a ledger that holds next to nothing: something to talk about, and work on it."""
+        leased = [item for item in self.world.items() if item.lease is not None]
+        if leased and self.rnd.random() < 0.7:
+            return self._under_lease()
+        ready = any(item.status is Status.READY for item in self.world.items())
+        return self._lease() if ready else self._create()
 
     def twice(self) -> None:
         """One command id twice in a list, for the same or for something else."""
