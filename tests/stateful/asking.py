@@ -17,11 +17,13 @@ from random import Random
 from typing import Any
 
 from tests.core.traffic import KINDS, LATE, MIXED, SMALL, Ask, Traffic
+from tests.core.triaging import given_up
 from tests.core.world import BASE, COMMAND, HUMAN, OTHER, VERIFIER, sha
 from tests.stateful.deciding import Deciding
 from tests.stateful.effect_asking import EffectAsking
 from tests.stateful.plan_asking import PlanAsking
 from tests.stateful.proving import Proving
+from tests.stateful.succeeding import Succeeding
 
 from remit.core import commands as c
 from remit.core.commands import Command, Text
@@ -40,6 +42,13 @@ LONG = ("long " * 1_000, "a song, " * 700)
 MOST_BLOBS = 8
 
 LEAST_FENCE = 1
+
+FEW, PLAIN = 2, 0.6
+"""With fewer items than this, so much of what is asked is the plain way of work.
+
+Most commands say nothing on a ledger that holds nothing. What goes wrong early is met early, and an
+example of it has no steps before it that only made something to talk about.
+"""
 
 IMPORTS = (6, 8, 10, 6, 14, 6, 4, 2, 4, 4, 3, 34)
 WAITING = (14, 12, 10, 8, 26, 10, 10, 3, 6, 4, 2, 4)
@@ -69,8 +78,14 @@ class Everything(Traffic):
         self.plans = PlanAsking(self.world)
         self.authority = 0.08
         self.planned = 0.5 if profile == "plans" else 0.05
+        self.succeeding = Succeeding(self.world, self.plans)
+        self.going_on = 0.25 if profile == "plans" else 0.0
 
     def _ask(self) -> Ask:
+        if len(self.world.items()) < FEW and self.rnd.random() < PLAIN:
+            return self._begin()
+        if self.going_on and self.rnd.random() < self.going_on:
+            return self.succeeding.ask(self.rnd)
         if self.rnd.random() < self.planned:
             return self.plans.ask(self.rnd)
         if self.rnd.random() < self.share:
@@ -93,6 +108,14 @@ class Everything(Traffic):
     def wander(self) -> None:
         """Ask, or let time go by."""
         self.time() if self.rnd.random() < 0.1 else self.ask()
+
+    def _begin(self) -> Ask:
+        """On a ledger that holds next to nothing: something to talk about, and work on it."""
+        leased = [item for item in self.world.items() if item.lease is not None]
+        if leased and self.rnd.random() < 0.7:
+            return self._under_lease()
+        ready = any(item.status is Status.READY for item in self.world.items())
+        return self._lease() if ready else self._create()
 
     def twice(self) -> None:
         """One command id twice in a list, for the same or for something else."""
@@ -133,7 +156,7 @@ class Everything(Traffic):
         return super()._lease()
 
     def _succeed(self) -> Ask:
-        """A successor for whatever there is: nothing goes stale where nothing revises a row."""
+        """A successor for whatever there is; ``Succeeding`` asks for one that is due."""
         items = self.world.items()
         if not items:
             return self._lease()
@@ -229,7 +252,7 @@ class Everything(Traffic):
                 c.RecordClone(name, fence, "branch", BASE),
                 c.RecordTakeover(name, fence, head, BASE, sha(900), "refs/x", (head,)),
                 c.RecordLateReport(name, fence, "complete", "branch", head, "late", Text("said")),
-                c.FailWork(name, fence, self.rnd.choice(list(TriageKind)).value, Text("no")),
+                given_up(name, fence, self.rnd.choice(list(TriageKind)).value),
                 c.ReportCompletion(
                     name, fence, head, BASE, "branch", sha(901), (head,), taken_over=True
                 ),

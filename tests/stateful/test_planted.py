@@ -132,8 +132,8 @@ LONG = pytest.mark.torture
 
 IN_SQLITE = [
     pytest.param(row_update_lost, 4),
-    pytest.param(column_left_behind, 4),
-    pytest.param(expiry_off_by_one, 6),
+    pytest.param(column_left_behind, 3),
+    pytest.param(expiry_off_by_one, 4),
     pytest.param(command_id_forgotten, 4),
     pytest.param(other_order, 6, marks=LONG),
     pytest.param(other_code, 4, marks=LONG),

@@ -60,22 +60,25 @@ def slice_of(ground: Ground, seed: int) -> Tally:
     return tally
 
 
+@pytest.mark.timeout(600)
 def test_every_command_is_asked_and_done() -> None:
-    """The ledger is created before, and no command makes results stale yet: both are only refused.
+    """The ledger is created before, so that is only refused.
 
-    In every third world people, keys and decisions are what most is asked about.
+    In every third world people, keys and decisions are what most is asked about, and in every second one
+    of plans the way to a successor of what was verified.
     """
     seen: Counter[tuple[str, str]] = Counter()
     for number, profile in enumerate([*PROFILES] * 32):
         traffic = Everything(Random(number), 30, profile, "world")
         traffic.authority = 0.6 if number % 3 == 0 else traffic.authority
+        traffic.going_on = 0.7 if number % 12 == 5 else traffic.going_on
         for _ in range(150):
             traffic.wander()
         seen += traffic.seen
     asked = {command for command, _ in seen}
     done = {command for command, outcome in seen if outcome == "done"}
     assert asked == COMMANDS
-    assert done == COMMANDS - {"CreateLedger", "SucceedItem"}
+    assert done == COMMANDS - {"CreateLedger"}
 
 
 def told(seed: int, tally: Tally) -> str:

@@ -15,6 +15,7 @@ from typing import Any, Final
 from remit.core import commands as c
 from remit.core import decision_events as e
 from remit.core.decide.asking import bad, kind_of
+from remit.core.decide.conflicts import put_conflicts_aside
 from remit.core.decide.proving import Act, enact
 from remit.core.decisions import (
     AGENT_MAY_ACCEPT_FOR_HUMAN,
@@ -201,6 +202,7 @@ def _accept(draft: Draft, cmd: c.AcceptDecision) -> Refused | None:
     _meet(draft, found)
     refused = enact(draft, f"accept {found.id}", *acts) or _too_contested(draft, found)
     if refused is None:
+        put_conflicts_aside(draft, found.id)
         make_due(draft, f"decision:{found.kind}", MAX_HOLDS)
         _gates_due(draft, found.plan)
     return refused

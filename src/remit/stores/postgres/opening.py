@@ -7,12 +7,15 @@ what was found and what to do, and holds no password.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from urllib.parse import quote
 
 import psycopg
 
+from remit.core.events import Recorded
+from remit.core.facts import Fact, Key
 from remit.core.refusals import Code
-from remit.ports import RemitError, StoreUnavailable
+from remit.ports import ReadTx, RemitError, StoreUnavailable
 from remit.stores.clock import Machine, Readings
 from remit.stores.postgres import schema
 from remit.stores.postgres.address import Address, parse_address
@@ -41,12 +44,15 @@ def open_store(
         schema.demand_schema(connection, address)
         ledger_id = _which(connection, address)
         place = _place(connection)
+        due = _rows_due(connection, ledger_id)
     except psycopg.Error as error:
         raise failure("open", address, error) from error
     finally:
         connection.close()
-    clock = ServerClock(readings)
-    return PostgresStore(address, ledger_id, place, clock, wait_ms)
+    store = PostgresStore(address, ledger_id, place, ServerClock(readings), wait_ms)
+    if due:
+        _rows_as_today(store, address)
+    return store
 
 
 def create_store(
@@ -125,6 +131,50 @@ def _demand_unicode(connection: Session, address: Address) -> None:
         {"url": address.shown, "server_encoding": found},
         code=Code.STORE_REFUSED,
     )
+
+
+def _rows_due(connection: Session, ledger_id: str) -> bool:
+    with connection.transaction():
+        connection.execute(q("as_reader"))
+        return connection.execute(q("rows_due"), (ledger_id,)).fetchone() is not None
+
+
+def _rows_as_today(store: PostgresStore, address: Address) -> None:
+    """Make the rows of an older ledger anew, where this login may; else they wait for one that may.
+
+    A crash before the end leaves the note, and the next one does it again.
+    """
+    from remit.stores.upgrading import CHUNK, folded
+
+    def facts(tx: ReadTx) -> Iterable[tuple[Key, Fact]]:
+        def events() -> Iterator[Recorded]:
+            after = 0
+            while rows := tx.events(after, CHUNK):
+                yield from rows
+                after = rows[-1].seq
+
+        found = folded(events())
+        if found is None:
+            raise _Unfoldable
+        return found.items()
+
+    try:
+        store.rebuild(facts, swap=True)
+    except (_Unfoldable, RemitError):
+        return  # it is not adopted, not to be written, or not to be folded: 'ledger verify' says which
+    connection = connect(address, "migrate")
+    try:
+        with connection.transaction():
+            connection.execute(q("as_writer"))
+            connection.execute(q("rows_made"), (store.ledger_id,))
+    except psycopg.Error as error:
+        raise failure("migrate", address, error) from error
+    finally:
+        connection.close()
+
+
+class _Unfoldable(Exception):  # noqa: N818  # says why nothing was swapped
+    """There is nothing to fold, or it cannot be folded."""
 
 
 def _place(connection: Session) -> str:

@@ -36,6 +36,13 @@ SELECT 1 FROM remit.store_state WHERE ledger_id = %s;
 -- name: ledgers
 SELECT ledger_id FROM remit.store_state ORDER BY ledger_id LIMIT 20;
 
+-- name: rows_due
+-- Whether the rows of a ledger were written by an older version.
+SELECT 1 FROM remit.rows_due WHERE ledger_id = %s;
+
+-- name: rows_made
+DELETE FROM remit.rows_due WHERE ledger_id = %s;
+
 -- name: state
 -- Everything that a transaction has to know before its first step, in one row. Its statement's text
 -- comes after BEGIN in one message, so the id is written into it.

@@ -264,6 +264,11 @@ CREATE TABLE remit.alias_rows (
   PRIMARY KEY (ledger_id, alias)
 );
 
+-- Ledgers whose rows were written by an older version: made anew by whoever opens them next.
+CREATE TABLE remit.rows_due (
+  ledger_id text COLLATE "C" NOT NULL PRIMARY KEY
+);
+
 CREATE TABLE remit.triage_rows (
   ledger_id text COLLATE "C" NOT NULL,
   id text COLLATE "C" NOT NULL CHECK (id <> ''),
@@ -413,5 +418,6 @@ GRANT INSERT ON remit.events, remit.blobs, remit.store_state TO remit_writer;
 GRANT UPDATE (salt, data) ON remit.blobs TO remit_writer;
 GRANT UPDATE (epoch, adoption_required, place, boot_id, boot_us, ledger_us, offset_us)
   ON remit.store_state TO remit_writer;
+GRANT DELETE ON remit.rows_due TO remit_writer;
 GRANT INSERT, UPDATE, DELETE ON remit.item_rows, remit.edge_rows, remit.child_rows, remit.link_rows,
   remit.alias_rows, remit.triage_rows, remit.lane_rows, remit.fact_rows TO remit_writer;

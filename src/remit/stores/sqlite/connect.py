@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
 
 import apsw
 
@@ -24,6 +25,9 @@ from remit.stores.sqlite import place
 from remit.stores.sqlite.failures import named
 from remit.stores.sqlite.lock import WriterLock
 from remit.stores.sqlite.queries import q
+
+if TYPE_CHECKING:
+    from remit.core.events import Recorded
 
 APPLICATION_ID: Final = 0x524D4954
 """``RMIT``: how the file says that it is a ledger."""
@@ -168,12 +172,38 @@ def sweep(temporary: Path) -> None:
 
 
 def migrate(connection: apsw.Connection) -> None:
-    """Bring a database to today's schema, each step in a transaction of its own."""
+    """Bring a database to today's schema, each step in a transaction of its own.
+
+    With the last step the rows of an older ledger become what today's fold makes of its events.
+    """
     (version,) = next(connection.execute("PRAGMA user_version"))
     for number, file in enumerate(MIGRATIONS[version:], version + 1):
         with connection:
             connection.execute(file.read_text("utf-8"))
+            if version and number == SCHEMA_VERSION:
+                _rows_as_today(connection)
             connection.execute(f"PRAGMA user_version = {number}")
+
+
+def _rows_as_today(connection: apsw.Connection) -> None:
+    from remit.stores.codec import recorded_of
+    from remit.stores.sqlite.rebuild import expected, replace
+    from remit.stores.upgrading import CHUNK, folded
+
+    def events() -> Iterator[Recorded]:
+        after = 0
+        while rows := _all(connection, "events", after, CHUNK):
+            yield from map(recorded_of, rows)
+            after = rows[-1][1]
+
+    facts = folded(events())
+    if facts is not None:
+        [(ledger_id,)] = _all(connection, "whose")
+        replace(connection, ledger_id, expected(facts.items()))
+
+
+def _all(connection: apsw.Connection, name: str, *values: int) -> list[Any]:
+    return connection.execute(q(name), values).fetchall()
 
 
 def demand_schema(path: Path, lock: WriterLock) -> None:

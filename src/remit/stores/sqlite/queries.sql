@@ -17,6 +17,10 @@ SELECT ledger_id, epoch, adoption_required, boot_id, boot_us, ledger_us, offset_
 INSERT INTO store_state (ledger_id, epoch, adoption_required, boot_id, boot_us, ledger_us, offset_us)
 VALUES (?, 0, 0, ?, ?, ?, 0);
 
+-- name: whose
+-- The ledger that the file holds.
+SELECT ledger_id FROM store_state;
+
 -- name: keep_clock
 -- Compare-and-set on the time that was loaded.
 UPDATE store_state
