@@ -146,6 +146,11 @@ class View:
         self.heads[lane] = at
 
 
+def _pushed(item: Item) -> bool:
+    """Whether a push of its work was intended, which then is its effect."""
+    return item.work is not None and item.work.push is not None
+
+
 class Draft:
     """One decision in the making, over a view that it does not change."""
 
@@ -240,8 +245,8 @@ class Draft:
         """
         ask = self.ask
         fact = self.get(kind, name)
-        if fact.__class__ is Item and fact.kind is Kind.EFFECT:
-            self._demand_open(fact, event)
+        if fact.__class__ is Item and (fact.kind is Kind.EFFECT or _pushed(fact)):  # type: ignore[union-attr]  # it is an item
+            self._demand_open(fact, event)  # type: ignore[arg-type]  # it is an item
         recorded = Recorded(
             self.view.seq + len(self.events) + 1,
             stream_of(kind, name),
