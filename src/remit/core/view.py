@@ -245,8 +245,8 @@ class Draft:
         """
         ask = self.ask
         fact = self.get(kind, name)
-        if fact.__class__ is Item and (fact.kind is Kind.EFFECT or _pushed(fact)):  # type: ignore[union-attr]  # it is an item
-            self._demand_open(fact, event)  # type: ignore[arg-type]  # it is an item
+        if fact.__class__ is Item and (fact.kind is Kind.EFFECT or _pushed(fact)):
+            self._demand_open(fact, event)
         recorded = Recorded(
             self.view.seq + len(self.events) + 1,
             stream_of(kind, name),
