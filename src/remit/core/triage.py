@@ -1,13 +1,13 @@
 """Typed triage: what cannot be settled by a rule goes to a named record, never silently on.
 
-Each kind has the evidence that it must carry and the resolutions that it allows (CONTRACT 12,
-INV-19). A resolution names what happens next; ``T11`` then moves the item, never later than where
-triage came from, and never to leased.
+``put_aside`` is the one way into triage. It takes evidence that a typed constructor made
+(``triage_records``), so that no record is without what it has to show, and writes down which
+resolutions it allows (``triage_rules``). ``T11`` then moves the item, never later than where triage came
+from, and never to leased (CONTRACT 12, INV-19).
 """
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import Final
 
 from remit.core.claims import note_uncertain, shipped_by
@@ -16,61 +16,13 @@ from remit.core.effect_states import own_effect
 from remit.core.facts import Item
 from remit.core.item_events import ItemTriaged
 from remit.core.status import Status
+from remit.core.triage_kinds import Resolution, TriageKind
+from remit.core.triage_records import Evidence
+from remit.core.triage_rules import ways_of
+from remit.core.triage_shapes import faults
 from remit.core.view import Draft
 
-
-class TriageKind(StrEnum):
-    """Why an item was put aside."""
-
-    VERIFIER_GAP = "verifier-gap"
-    CONTRADICTED = "contradicted"
-    TEST_FAILURE = "test-failure"
-    MERGE_CONFLICT = "merge-conflict"
-    DIRTY_TREE = "dirty-tree"
-    REMOTE_DIVERGENCE = "remote-divergence"
-    AMBIGUITY = "ambiguity"
-    CONFLICTING_DECISIONS = "conflicting-decisions"
-    BUDGET_EXHAUSTED = "budget-exhausted"
-    REFUSAL = "refusal"
-    EFFECT_UNCERTAIN = "effect-uncertain"
-    EFFECT_MISMATCH = "effect-mismatch"
-    POISON = "poison"
-    PROBE_FAILED = "sandbox-probe-failed"
-    SECRET_FOUND = "secret-found"  # noqa: S105  # a kind of record, not a secret
-    SCOPE_BREACH = "scope-breach"
-    AGENT_CRASH = "agent-crash"
-    TIMEOUT = "timeout"
-    SHIP_UNVERIFIABLE = "ship-unverifiable"
-    SCOPE_CHANGED = "scope-changed"
-    CANCELLED_IN_FLIGHT = "cancelled-in-flight"
-    TRIGGER_IMPOSSIBLE = "trigger-impossible"
-    IMPORT_INCONSISTENT = "import-inconsistent"
-
-
-class Resolution(StrEnum):
-    """What may be done with a record."""
-
-    REQUEUE = "requeue"
-    RETURN = "return"
-    REVERIFY = "reverify"
-    SUPERSEDE = "supersede"
-    CANCEL = "cancel"
-    FAIL = "fail"
-
-
-_BACK: Final = (Resolution.REQUEUE, Resolution.CANCEL, Resolution.FAIL, Resolution.SUPERSEDE)
-_SHIPPED: Final = (Resolution.REVERIFY, Resolution.SUPERSEDE)
-
-RESOLUTIONS: Final[dict[TriageKind, tuple[Resolution, ...]]] = dict.fromkeys(TriageKind, _BACK) | {
-    TriageKind.VERIFIER_GAP: _SHIPPED,
-    TriageKind.CONTRADICTED: _SHIPPED,
-    TriageKind.SHIP_UNVERIFIABLE: (Resolution.RETURN, *_BACK),
-    TriageKind.IMPORT_INCONSISTENT: (Resolution.RETURN, *_BACK),
-    TriageKind.TRIGGER_IMPOSSIBLE: (Resolution.RETURN, *_BACK),
-    TriageKind.BUDGET_EXHAUSTED: (Resolution.RETURN, *_BACK),
-}
-"""Allowed resolutions by kind. ``requeue`` runs admission; ``return`` goes where triage came from;
-``reverify`` goes back to shipped; the others close the item."""
+__all__ = ["CLOSING", "RECONCILED", "Resolution", "TriageKind", "allowed", "put_aside"]
 
 RECONCILED: Final = "reconciled"
 """How a look-up settles a record that only waited for it; nobody can ask for this."""
@@ -83,25 +35,28 @@ CLOSING: Final = {
 """The outcome of each resolution that closes the item."""
 
 
-def allowed(kind: TriageKind, shipped: str) -> tuple[Resolution, ...]:
-    """The resolutions of this kind that the item's history leaves open.
+def origin_of(item: Item) -> Status | None:
+    """The status from which an item is, or would be, put aside."""
+    return item.triaged_from if item.status is Status.TRIAGED else item.status
 
-    Once its commit or its effect was observed, an item can only be verified again or superseded.
-    """
-    return _SHIPPED if shipped else RESOLUTIONS[kind]
+
+def allowed(draft: Draft, item: Item, kind: TriageKind) -> tuple[Resolution, ...]:
+    """The resolutions that a record of this kind has on this item as things stand."""
+    return ways_of(kind, origin_of(item), shipped_by(draft, item))
 
 
 def put_aside(
     draft: Draft,
     item: Item,
-    kind: TriageKind,
+    evidence: Evidence,
     *,
-    evidence: tuple[str, ...] = (),
     reason: str = "",
     text_ref: str = "",
     by: str = "",
 ) -> str:
     """T10, or one more record where the item is triaged already; returns the record's id."""
+    wrong = faults(evidence.kind, evidence.entries, foreign=False)
+    assert not wrong, f"{evidence.kind}: {wrong}"
     record = f"T-{draft.counter('triage') + 1}"
     draft.new("triage", record)
     moved = item.status is not Status.TRIAGED
@@ -111,9 +66,9 @@ def put_aside(
         item.status,
         Status.TRIAGED,
         record,
-        kind,
-        evidence,
-        tuple(allowed(kind, shipped_by(draft, item))),
+        evidence.kind,
+        evidence.entries,
+        tuple(allowed(draft, item, evidence.kind)),
         item.lease.id if item.lease else "",
         reason,
         text_ref,

@@ -32,6 +32,7 @@ from remit.surfaces.cli import (
     starting,
     submitting,
     tracing,
+    triaging,
     working,
 )
 from remit.surfaces.cli.answers import stop
@@ -50,6 +51,7 @@ COMMANDS: Final = (
     deciding,
     decisions,
     looking,
+    triaging,
     tracing,
     moving,
     actors,
