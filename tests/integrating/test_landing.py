@@ -83,8 +83,12 @@ def test_a_clash_puts_the_work_aside_and_pushes_nothing(lab: Lab) -> None:
     assert work is not None
     [record] = lab.records(name)
     assert record.triage_kind == "merge-conflict"
-    assert {f"head:{work.head}", f"main:{theirs}", f"base:{work.base}", "path:work.txt"} <= set(
-        record.evidence
+    assert record.evidence == (
+        f"base:{work.base}",
+        f"head:{work.head}",
+        f"main:{theirs}",
+        "path:work.txt",
+        "way:merge",
     )
     assert lab.main() == theirs
     assert lab.events(name).count("ItemTriaged") == 1
@@ -102,7 +106,7 @@ def test_rows_that_fail_on_the_result_put_the_work_aside(lab: Lab) -> None:
     assert row.log
     [record] = lab.records(name)
     assert f"commit:{found.commit}" in record.evidence
-    assert f"row:{row.row}=ship-verify-gap/EXIT_UNEXPECTED" in record.evidence
+    assert {f"row:{row.row}", "found:EXIT_UNEXPECTED", f"log:{row.log}"} <= set(record.evidence)
     with lab.ledger.reading() as tx:
         assert f"== shipped {found.commit}".encode() in tx.blobs([row.log])[row.log]
     assert lab.integrate(name, command_id="c-1").results == found.results
@@ -113,7 +117,7 @@ def test_what_leaves_the_scope_is_a_breach(lab: Lab) -> None:
     name = lab.approved({"work.txt": "good\n", "else.txt": "x\n"}, scope=("work.txt",))
     found = lab.integrate(name)
     assert (found.outcome, found.triage) == ("triaged", "scope-breach")
-    assert "out-of-scope:else.txt" in lab.records(name)[0].evidence
+    assert "outside:else.txt" in lab.records(name)[0].evidence
 
 
 def test_a_row_without_an_answer_refuses_and_changes_nothing(lab: Lab) -> None:

@@ -122,7 +122,7 @@ def test_a_remote_that_refuses_markers_is_told_how_to_go_on(lab: Lab) -> None:
 class Meanwhile:
     """A verifier beside whose work somebody else does something."""
 
-    def __init__(self, lab: Lab, act: Callable[[int], None]) -> None:
+    def __init__(self, lab: Lab, act: Callable[[int], object]) -> None:
         self.inner = BuiltInVerifier(lab.ledger.delivery("ann", lab.host).repository)  # type: ignore[arg-type]  # it is the git one
         self.act = act
         self.runs = 0
@@ -153,7 +153,7 @@ def test_a_main_that_moves_while_it_is_tested_is_followed(lab: Lab) -> None:
 
 def test_a_main_that_never_rests_is_left_to_another_time(lab: Lab) -> None:
     name = lab.approved()
-    verifier = Meanwhile(lab, lambda run: lab.moved({"a.txt": f"{run}\n"}) and None)
+    verifier = Meanwhile(lab, lambda run: lab.moved({"a.txt": f"{run}\n"}))
     found = lab.integration(verifier=verifier).integrate(name)
     assert isinstance(found, Refused)
     assert (found.code, verifier.runs) == (Code.MAIN_MOVED, 3)
@@ -181,6 +181,7 @@ def test_who_was_paused_before_the_push_comes_too_late(lab: Lab) -> None:
     real = slow.push.send
 
     class Paused:
+        name = slow.push.name
         enforced = slow.push.enforced
         look_up = slow.push.look_up
 
@@ -208,14 +209,14 @@ def test_a_remote_that_is_away_leaves_it_unknown_until_it_is_back(lab: Lab) -> N
         refused = lab.ledger.acting("eve").run(move)
         assert isinstance(refused, Refused)
     away.rename(lab.origin)
-    found = lab.integrate(name, command_id="c-1")
-    assert found.outcome == "shipped"
+    done = lab.integrate(name, command_id="c-1")
+    assert done.outcome == "shipped"
     assert len(lab.landed()) == 2
     again = lab.integrate(name, command_id="c-1")
     assert (again.commit, again.results, again.main_after) == (
-        found.commit,
-        found.results,
-        found.main_after,
+        done.commit,
+        done.results,
+        done.main_after,
     )
 
 

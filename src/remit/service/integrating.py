@@ -319,26 +319,24 @@ class Integration:
     def _clashed(
         self, ready: _Ready, clash: Clash, way: Way, command_id: str
     ) -> Integrated | Refused:
-        evidence = (
-            f"head:{clash.head_sha}",
-            f"main:{clash.main_sha}",
-            f"base:{clash.base_sha}",
-            f"commit:{clash.commit}",
-            f"paths:{clash.path_count}",
-            *(f"path:{path}" for path in clash.paths),
-        )
-        reason = c.Text(f"a {way} onto main needs a person")
-        kind = TriageKind.MERGE_CONFLICT.value
         work = ready.work
+        reason = c.Text(f"{clash.commit} clashes with main in {clash.path_count} paths")
         command = c.FailIntegration(
-            ready.item.id, work.head, work.review_seq, kind, evidence, reason
+            ready.item.id,
+            work.head,
+            work.review_seq,
+            clash.main_sha,
+            clash.base_sha,
+            way.value,
+            clash.paths,
+            reason,
         )
         answer = self.operations.observed([command], [command_id])[0]
         if isinstance(answer, Refused):
             return answer
         return Integrated(
             ready.item.id, "triaged", way, clash.commit, clash.main_sha, clash.main_sha, "", "",
-            triage=kind, detail=", ".join(clash.paths), answer=answer,
+            triage=TriageKind.MERGE_CONFLICT.value, detail=", ".join(clash.paths), answer=answer,
         )  # fmt: skip
 
     def _intend(

@@ -9,7 +9,7 @@ aside: where the remote contradicts what was sent, or where nothing can ever say
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any, Final
 
 from remit.core import commands as c
@@ -35,8 +35,15 @@ from remit.core.pushes import (
     push_record,
 )
 from remit.core.refusals import Code, Refused
-from remit.core.rows import RowKind, Verdict
-from remit.core.triage import TriageKind, put_aside
+from remit.core.rows import RowKind, RowReason, Verdict
+from remit.core.triage import put_aside
+from remit.core.triage_records import (
+    Evidence,
+    failed_rows,
+    merge_conflict,
+    scope_breach,
+    ship_unverifiable,
+)
 from remit.core.view import Draft
 from remit.core.waivers import waiver_of
 
@@ -45,9 +52,8 @@ WAYS: Final = ("merge", "rebase", "fast-forward")
 
 MAX_EVIDENCE: Final = 100
 MAX_SAID: Final = 500
-"""Most pieces of evidence of a record, and the longest of them, in characters."""
+"""Most names of an event's list, and the longest word of a remote, in characters."""
 
-_KINDS: Final = (TriageKind.MERGE_CONFLICT, TriageKind.TEST_FAILURE, TriageKind.SCOPE_BREACH)
 _ENDS: Final = ("answered", "refused", "unsent", "unanswered")
 
 
@@ -169,32 +175,37 @@ def _blocked(item: Item, cmd: c.IntendPush, silent: list[str]) -> Refused:
     )
 
 
-def _aside(draft: Draft, item: Item, cmd: c.IntendPush, failed: Iterable[c.RowFinding]) -> None:
+def _aside(draft: Draft, item: Item, cmd: c.IntendPush, failed: list[c.RowFinding]) -> None:
     """T10 with what was tested: which commit, onto which main, and which row said what."""
-    rows = [f"row:{f.row}={f.result}/{f.reason}" for f in failed]
-    outside = [f"out-of-scope:{path}" for path in cmd.out_of_scope]
-    missing = [f"missing:{path}" for path in cmd.missing_artifacts]
-    kind = TriageKind.SCOPE_BREACH if outside and not rows else TriageKind.TEST_FAILURE
-    put_aside(
-        draft,
-        item,
-        kind,
-        evidence=_bounded(
-            [
-                f"commit:{cmd.commit}",
-                f"head:{cmd.head}",
-                f"main:{cmd.main_before}",
-                *rows,
-                *outside,
-                *missing,
-            ]
-        ),
-        reason=f"what {cmd.way} made of it does not pass",
+    reason = f"what {cmd.way} made of it does not pass"
+    put_aside(draft, item, _failure(draft, item, cmd, failed), reason=reason)
+
+
+def _failure(draft: Draft, item: Item, cmd: c.IntendPush, failed: list[c.RowFinding]) -> Evidence:
+    if failed:
+        rows = [draft.get("row", finding.row) for finding in failed]
+        return failed_rows(
+            commit=cmd.commit,
+            row=[finding.row for finding in failed],
+            requirement=[row.requirement for row in rows if isinstance(row, Row)],
+            found=[finding.reason for finding in failed],
+            log=[finding.log for finding in failed if finding.log],
+            main=cmd.main_before,
+        )
+    if cmd.out_of_scope:
+        return scope_breach(
+            outside=cmd.out_of_scope,
+            scope=item.plan.scope,
+            base=cmd.main_before,
+            head=cmd.commit,
+        )
+    return ship_unverifiable(
+        why=RowReason.ARTIFACT_MISSING,
+        commit=cmd.commit,
+        main=cmd.main_before,
+        remote=cmd.remote,
+        ref=cmd.ref,
     )
-
-
-def _bounded(evidence: Iterable[str]) -> tuple[str, ...]:
-    return tuple(piece[:MAX_SAID] for piece in evidence)[:MAX_EVIDENCE]
 
 
 def _push(
@@ -323,12 +334,13 @@ def _fail(draft: Draft, cmd: c.FailIntegration) -> Refused | None:
     if isinstance(found, Refused):
         return found
     item, _ = found
-    if cmd.triage_kind not in _KINDS:
-        return bad("triage kind", cmd.triage_kind, "one of " + ", ".join(_KINDS))
-    kind = TriageKind(cmd.triage_kind)
-    evidence = _bounded(cmd.evidence)
-    reason, ref = cmd.reason.inline, cmd.reason.ref
-    put_aside(draft, item, kind, evidence=evidence, reason=reason, text_ref=ref)
+    for what in ("main", "base"):
+        if not is_full_sha(getattr(cmd, what)):
+            return bad(what, getattr(cmd, what), "a full object name in lower-case hexadecimal")
+    if not cmd.paths or cmd.way not in WAYS:
+        return bad("conflict", cmd.way, "a way, and the paths that clash")
+    clash = merge_conflict(base=cmd.base, head=cmd.head, main=cmd.main, path=cmd.paths, way=cmd.way)
+    put_aside(draft, item, clash, reason=cmd.reason.inline, text_ref=cmd.reason.ref)
     return None
 
 

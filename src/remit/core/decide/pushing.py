@@ -11,10 +11,11 @@ from __future__ import annotations
 from typing import Final
 
 from remit.core import commands as c
-from remit.core import effect_commands as k
+from remit.core import effect_commands as ec
 from remit.core import effect_events as v
 from remit.core import item_events as e
-from remit.core.claims import effect_named, note_epoch, note_uncertain
+from remit.core.checks import Check, Result
+from remit.core.claims import EPOCH_CHANGED, effect_named, note_epoch, note_uncertain
 from remit.core.decide.asking import bad
 from remit.core.decide.closing import finish
 from remit.core.effect_facts import OPEN_EFFECT, Effect, EffectState
@@ -25,6 +26,7 @@ from remit.core.reconcile import NO_BOUND, NONE, REQUEST_MAY_ARRIVE, Seen
 from remit.core.refusals import Refused
 from remit.core.status import Outcome, Status
 from remit.core.triage import RECONCILED, TriageKind, put_aside
+from remit.core.triage_records import Evidence, effect_mismatch, effect_uncertain
 from remit.core.view import Draft
 
 _WAITING: Final = frozenset((TriageKind.CANCELLED_IN_FLIGHT, TriageKind.EFFECT_UNCERTAIN))
@@ -36,7 +38,7 @@ def push_of(item: Item) -> Push | None:
     return item.work.push if item.work is not None else None
 
 
-def observed(draft: Draft, item: Item, effect: Effect, cmd: k.ObserveEffect) -> Refused | None:
+def observed(draft: Draft, item: Item, effect: Effect, cmd: ec.ObserveEffect) -> Refused | None:
     """Write a look-up of a push down, with what follows for its item."""
     push = push_of(item)
     if push is None or push.effect != effect.id:
@@ -63,26 +65,45 @@ def observed(draft: Draft, item: Item, effect: Effect, cmd: k.ObserveEffect) -> 
         seen.confirmed_fence, seen.looked_at, False, again, checks,
     )  # fmt: skip
     draft.emit("effect", effect.id, event)
-    evidence = (f"effect:{effect.id}", f"commit:{push.commit}", f"observation:{seen.id}")
-    _act(draft, item, state, (*evidence, *([f"why:{why}"] if why else [])), why, seen)
+    _act(draft, item, effect_named(draft, effect.id) or effect, checks, why, seen)
     return None
 
 
 def _act(
-    draft: Draft, item: Item, state: EffectState, evidence: tuple[str, ...], why: str, seen: Seen
+    draft: Draft, item: Item, effect: Effect, checks: tuple[Check, ...], why: str, seen: Seen
 ) -> None:
     kinds = _kinds(draft, item)
-    if state is EffectState.CONTRADICTED:
+    if effect.state is EffectState.CONTRADICTED:
         if item.status in (Status.APPROVED, Status.TRIAGED) and (
             TriageKind.EFFECT_MISMATCH not in kinds
         ):
-            put_aside(draft, item, TriageKind.EFFECT_MISMATCH, evidence=evidence)
-    elif state is EffectState.UNCERTAIN:
+            failed = [f"{k.check}: {k.observed}" for k in checks if k.result is Result.FAIL]
+            found = effect_mismatch(
+                effect=effect.id,
+                observation=seen.id,
+                why=why,
+                record=seen.record,
+                difference=failed,
+            )
+            put_aside(draft, item, found)
+    elif effect.state is EffectState.UNCERTAIN:
         if item.status is Status.APPROVED and seen.result == NONE and why == NO_BOUND:
-            reason = "it may land yet, and nothing says until when"
-            put_aside(draft, item, TriageKind.EFFECT_UNCERTAIN, evidence=evidence, reason=reason)
+            found = _uncertain(effect, why, seen)
+            put_aside(draft, item, found, reason="it may land yet, and nothing says until when")
     elif item.status is Status.TRIAGED and kinds <= _WAITING and not why:
-        _settled(draft, item, state, kinds, seen)
+        _settled(draft, item, effect.state, kinds, seen)
+
+
+def _uncertain(effect: Effect, why: str, seen: Seen | None) -> Evidence:
+    return effect_uncertain(
+        effect=effect.id,
+        state=EffectState.UNCERTAIN,
+        why=why,
+        record=seen.record if seen is not None else "",
+        observation=seen.id if seen is not None else "",
+        looks=effect.looks,
+        seq=effect.intended_seq or None,
+    )
 
 
 def _settled(draft: Draft, item: Item, state: EffectState, kinds: set[str], seen: Seen) -> None:
@@ -122,11 +143,6 @@ def carry_push(draft: Draft, item: Item) -> None:
         return
     if effect.state not in OPEN_EFFECT or not suspect(effect, draft.ledger.epoch):
         return
-    note_uncertain(draft, effect, "EPOCH_CHANGED")
-    put_aside(
-        draft,
-        item,
-        TriageKind.EFFECT_UNCERTAIN,
-        evidence=(f"effect:{effect.id}", f"commit:{push.commit}", f"seq:{effect.intended_seq}"),
-        reason="its push was open when the ledger was adopted",
-    )
+    note_uncertain(draft, effect, EPOCH_CHANGED)
+    found = _uncertain(effect, EPOCH_CHANGED, None)
+    put_aside(draft, item, found, reason="its push was open when the ledger was adopted")
