@@ -147,8 +147,9 @@ class View:
 
 
 def _pushed(item: Item) -> bool:
-    """Whether a push of its work was intended, which then is its effect."""
-    return item.work is not None and item.work.push is not None
+    """Whether a push of its work or a request was intended, which then is its effect."""
+    work = item.work
+    return work is not None and (work.push is not None or work.request is not None)
 
 
 class Draft:

@@ -20,6 +20,7 @@ from remit.core.checks import Check, Result
 from remit.core.claims import effect_named, note_epoch, state_of
 from remit.core.decide.asking import bad
 from remit.core.decide.delivery import approved_for
+from remit.core.decide.pushing import push_of
 from remit.core.effect_facts import Effect, EffectState, ReplayClass
 from remit.core.effect_states import INTENDABLE
 from remit.core.facts import Item, Push, Row, Work
@@ -27,12 +28,14 @@ from remit.core.gitfacts import is_full_sha
 from remit.core.ids import effect_key
 from remit.core.pushes import (
     OPERATION,
+    REQUEST,
     push_attempt,
     push_claims,
     push_digest,
     push_effect,
     push_fence,
     push_record,
+    request_effect,
 )
 from remit.core.refusals import Code, Refused
 from remit.core.rows import RowKind, RowReason, Verdict
@@ -47,8 +50,8 @@ from remit.core.triage_records import (
 from remit.core.view import Draft
 from remit.core.waivers import waiver_of
 
-WAYS: Final = ("merge", "rebase", "fast-forward")
-"""How the approved head gets onto main."""
+WAYS: Final = ("merge", "rebase", "fast-forward", REQUEST)
+"""How the approved head gets onto main, or is proposed for it."""
 
 MAX_EVIDENCE: Final = 100
 MAX_SAID: Final = 500
@@ -113,7 +116,8 @@ def _unsound(draft: Draft, item: Item, cmd: c.IntendPush) -> Refused | None:
             return bad(what, getattr(cmd, what), "a full object name in lower-case hexadecimal")
     if cmd.way not in WAYS:
         return bad("way", cmd.way, "one of " + ", ".join(WAYS))
-    if (cmd.way == "fast-forward") != (cmd.commit == cmd.head) or cmd.commit == cmd.main_before:
+    plain = cmd.way == "fast-forward"
+    if (cmd.way != REQUEST and plain != (cmd.commit == cmd.head)) or cmd.commit == cmd.main_before:
         return bad("commit", cmd.commit, f"what {cmd.way} makes of {cmd.head} on {cmd.main_before}")
     if cmd.artifact_diff not in [r.value for r in Result]:
         return bad("artifact diff", cmd.artifact_diff, "PASS, FAIL, BLOCKED or NOT_TESTED")
@@ -212,9 +216,11 @@ def _push(
     draft: Draft, item: Item, work: Work, cmd: c.IntendPush, waived: dict[str, str]
 ) -> Refused | None:
     """Intend the push, unless an earlier one is open or there."""
-    name = push_effect(item.id)
-    digest = push_digest(cmd.commit, cmd.main_before)
-    record = push_record(_planned(cmd, name))
+    asked = cmd.way == REQUEST
+    name = request_effect(work.lease) if asked else push_effect(item.id)
+    push = _planned(cmd, name)
+    digest = push_digest(push.commit, "" if asked else cmd.main_before)
+    record = push_record(push)
     effect = effect_named(draft, name)
     if effect is not None and effect.item != item.id:
         return Refused(
@@ -227,7 +233,13 @@ def _push(
         return open_push(item, effect, state_of(draft, effect))
     if effect is None:
         event = v.EffectClaimed(
-            item.id, OPERATION, digest, record, ReplayClass.RECONCILABLE, effect_key(name), ""
+            item.id,
+            REQUEST if asked else OPERATION,
+            digest,
+            record,
+            ReplayClass.RECONCILABLE,
+            effect_key(name),
+            "",
         )
         draft.emit("effect", name, event)
     note_epoch(draft, name)
@@ -235,7 +247,7 @@ def _push(
     assert effect is not None, "it was claimed just now"
     _tested(draft, item, work, cmd, waived, name)
     if state_of(draft, effect) in INTENDABLE:  # else an older epoch may have pushed: look first
-        draft.emit("effect", name, _intent(draft, item, effect, cmd, digest, record))
+        draft.emit("effect", name, _intent(draft, item, effect, cmd, push, digest))
     return None
 
 
@@ -252,14 +264,15 @@ def open_push(item: Item, effect: Effect, state: EffectState) -> Refused:
 
 
 def _planned(cmd: c.IntendPush, effect: str) -> Push:
+    commit = cmd.head if cmd.way == REQUEST else cmd.commit
     return Push(
-        effect, cmd.way, cmd.commit, cmd.main_before, cmd.remote, cmd.ref, cmd.markers,
+        effect, cmd.way, commit, cmd.main_before, cmd.remote, cmd.ref, cmd.markers,
         cmd.in_flight_ms, 0,
     )  # fmt: skip
 
 
 def _intent(
-    draft: Draft, item: Item, effect: Effect, cmd: c.IntendPush, digest: str, record: str
+    draft: Draft, item: Item, effect: Effect, cmd: c.IntendPush, push: Push, digest: str
 ) -> v.EffectIntended:
     epoch, intents = draft.ledger.epoch, effect.intents
     return v.EffectIntended(
@@ -267,20 +280,20 @@ def _intent(
         push_attempt(epoch, item.id, intents + 1),
         "",
         push_fence(epoch, intents),
-        cmd.commit,
+        push.commit,
         digest,
         effect.key,
-        record,
+        push_record(push),
         None,
         None,
         f"{cmd.ref} of {cmd.remote}",
-        f"commit equals {cmd.commit}",
+        f"commit equals {push.commit}",
         ReplayClass.RECONCILABLE,
         "",
         (
             Check("approval", Result.PASS, str(cmd.approval), "current", f"seq:{cmd.approval}"),
             Check("prior-effect", Result.PASS, "none open", "none open"),
-            *push_claims(_planned(cmd, effect.id)),
+            *push_claims(push),
         ),
     )
 
@@ -348,8 +361,8 @@ def _note(draft: Draft, cmd: c.NotePush) -> Refused | None:
     """How a sender ended. Only an answer says that nothing is under way; silence says nothing."""
     effect = effect_named(draft, cmd.effect)
     item = draft.item(effect.item) if effect is not None else None
-    push = item.work.push if item is not None and item.work is not None else None
-    if effect is None or push is None or push.effect != effect.id:
+    push = push_of(item, cmd.effect) if item is not None else None
+    if effect is None or push is None:
         return bad("effect", cmd.effect, "the push of an item that was intended")
     if cmd.end not in _ENDS:
         return bad("end", cmd.end, "one of " + ", ".join(_ENDS))
@@ -370,7 +383,8 @@ def _note(draft: Draft, cmd: c.NotePush) -> Refused | None:
             cmd.attempt, effect.fence, said or cmd.end, "", "", "", authoritative=False
         )
         draft.emit("effect", effect.id, answer)
-    ended = v.WorkerTerminated(cmd.attempt, f"push {cmd.end}", draft.now, until)
+    evidence = f"{cmd.end}: {said}" if said else cmd.end
+    ended = v.WorkerTerminated(cmd.attempt, evidence[:MAX_SAID], draft.now, until)
     draft.emit("effect", effect.id, ended)
     return None
 
