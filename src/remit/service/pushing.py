@@ -8,7 +8,7 @@ markers, unless it is known already that nothing is under way.
 from __future__ import annotations
 
 import secrets
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from remit.core import commands as c
@@ -101,30 +101,6 @@ class Pushes:
         stands = self.standing(_item_of(effect))
         known = stands is not None and stands.effect.id == effect
         return self._look(stands) if stands is not None and known else _no_push(effect)
-
-    def due(self) -> list[str]:
-        """The effects of pushes of which nobody knows what became."""
-        found: list[str] = []
-        query = ItemQuery(statuses=(Status.APPROVED, Status.TRIAGED), limit=BATCH)
-        with self.operations.store.read() as tx:
-            while True:
-                names = tx.items(query)
-                facts = tx.load([("item", name) for name in names]).values()
-                items = [fact for fact in facts if isinstance(fact, Item)]
-                for item in items:
-                    stands = (
-                        _standing(tx, item.id, self.requests)
-                        if item.kind is Kind.DELIVERY
-                        else None
-                    )
-                    waits = stands is not None and stands.effect.look_at <= stands.now
-                    if stands is not None and stands.open and waits:
-                        found.append(stands.effect.id)
-                if len(names) < BATCH or not items:
-                    return found
-                query = ItemQuery(
-                    statuses=query.statuses, limit=BATCH, after=max(i.number for i in items)
-                )
 
     def commit_there(self, tx: ReadTx, item: Item) -> str:
         """Which commit of an item the remote was last seen with, empty where with none."""
@@ -219,6 +195,30 @@ def _standing(tx: ReadTx, name: str, requests: bool) -> Standing | None:
             main, result = dict(event.values).get("ref_now", ""), event.result
             shown = event.values
     return Standing(effect, push, standing(effect, ledger.epoch), main, result, tx.now(), shown)
+
+
+def is_push(tx: ReadTx, effect: str) -> bool:
+    """Whether an effect is a push or a pull request of delivery work."""
+    found = (_standing(tx, _item_of(effect), requests) for requests in (False, True))
+    return any(stands is not None and stands.effect.id == effect for stands in found)
+
+
+def due(tx: ReadTx) -> list[str]:
+    """The effects of pushes and pull requests of which nobody knows what became, if it is time to look."""
+    found: list[str] = []
+    query = ItemQuery(statuses=(Status.APPROVED, Status.TRIAGED), limit=BATCH)
+    while True:
+        names = tx.items(query)
+        facts = tx.load([("item", name) for name in names]).values()
+        items = [fact for fact in facts if isinstance(fact, Item)]
+        for item in items:
+            stood = [_standing(tx, item.id, requests) for requests in (False, True)]
+            for stands in stood if item.kind is Kind.DELIVERY else ():
+                if stands is not None and stands.open and stands.effect.look_at <= stands.now:
+                    found.append(stands.effect.id)
+        if len(names) < BATCH or not items:
+            return found
+        query = replace(query, after=max(item.number for item in items))
 
 
 def _no_push(effect: str) -> Refused:
