@@ -91,7 +91,7 @@ def test_how_a_closed_target_counts_for_each_kind(world: World, kind: str, outco
     if not met:
         record = world.item(item).triage[0]
         event = next(r.event for r in world.events() if getattr(r.event, "record", "") == record)
-        assert event.evidence == (f"dependency:{target}",)  # type: ignore[attr-defined]  # a triage
+        assert event.evidence == (f"dependency:{target}", f"outcome:{outcome}")  # type: ignore[attr-defined]  # a triage
 
 
 def test_conditional_blocks_dies_with_success(world: World) -> None:

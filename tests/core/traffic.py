@@ -276,7 +276,7 @@ class Traffic:
             return self._create()
         origin = item.triaged_from or item.status
         fits = [k for k in TriageKind if origin in RULES[k].origins and not RULES[k].core]
-        kind = self.rnd.choice(fits if self.rnd.random() < 0.7 else list(TriageKind))
+        kind = self.rnd.choice(fits if fits and self.rnd.random() < 0.7 else list(TriageKind))
         entries = SAMPLES[kind].entries if self.rnd.random() < 0.9 else ()
         return self._someone(), c.OpenTriage(item.id, kind.value, Text("odd"), entries)
 
