@@ -27,7 +27,7 @@ def killed(lab: Lab, name: str, command_id: str, point: str) -> None:
 
 @pytest.mark.parametrize("again", ["c-1", "c-2"])
 @pytest.mark.parametrize("point", POINTS)
-def test_killed_anywhere_it_is_pushed_once(lab: Lab, point: str, again: str) -> None:
+def test_inv_14_killed_anywhere_it_is_pushed_once(lab: Lab, point: str, again: str) -> None:
     name = lab.approved()
     theirs = lab.moved({"a.txt": "two\n"})
     lab.close()

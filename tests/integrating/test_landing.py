@@ -185,7 +185,7 @@ def test_a_dry_run_writes_nothing(lab: Lab) -> None:
 def test_nothing_of_the_host_runs_or_moves(lab: Lab) -> None:
     """No hook, no merge driver, no filter; and branches, index and work tree stay as they are."""
     name = lab.approved()
-    lab.moved({"a.txt": "two\n"})
+    lab.moved({"work.txt": "\n".join("x123456789") + "\n"})
     trap = lab.root / "ran"
     for hook in ("pre-push", "post-checkout", "pre-merge-commit", "reference-transaction"):
         path = lab.host / ".git" / "hooks" / hook
@@ -193,7 +193,8 @@ def test_nothing_of_the_host_runs_or_moves(lab: Lab) -> None:
         path.write_text(f"#!/bin/sh\necho {hook} >> {trap}\n")
         path.chmod(0o755)
     lab.git("config", "merge.trap.driver", f"touch {trap}")
-    (lab.host / ".gitattributes").write_text("* merge=trap\n")
+    for place in (lab.host / ".gitattributes", lab.host / ".git" / "info" / "attributes"):
+        place.write_text("* merge=trap\n")
     before = lab.git("status", "--porcelain=v2", "--branch"), lab.git("for-each-ref", "refs/heads")
     assert lab.integrate(name).outcome == "shipped"
     assert not trap.exists()

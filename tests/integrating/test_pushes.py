@@ -29,7 +29,7 @@ def claims(lab: Lab, name: str) -> dict[str, Result]:
 
 
 @pytest.mark.parametrize("markers", [True, False])
-def test_a_lost_answer_is_settled_by_looking(lab: Lab, markers: bool) -> None:
+def test_inv_13_a_lost_answer_is_settled_by_looking(lab: Lab, markers: bool) -> None:
     """The server took it and dies before it says so: it is found there, and nothing is sent again."""
     lab.settings = Settings(markers=markers)
     name = lab.approved()
@@ -136,7 +136,9 @@ class Meanwhile:
         return self.inner.verify(shipped, *rest)
 
 
-def test_a_main_that_moves_while_it_is_tested_is_followed(lab: Lab) -> None:
+@pytest.mark.parametrize("markers", [True, False])
+def test_a_main_that_moves_while_it_is_tested_is_followed(lab: Lab, markers: bool) -> None:
+    lab.settings = Settings(markers=markers)
     name = lab.approved()
 
     def once(run: int) -> None:
@@ -174,7 +176,7 @@ def test_what_was_reviewed_anew_meanwhile_is_not_pushed(lab: Lab) -> None:
     assert len(lab.landed()) == 1
 
 
-def test_who_was_paused_before_the_push_comes_too_late(lab: Lab) -> None:
+def test_inv_14_who_was_paused_before_the_push_comes_too_late(lab: Lab) -> None:
     """Another process takes over between intent and push; the first one's push is refused."""
     name = lab.approved()
     slow = lab.integration()

@@ -178,16 +178,17 @@ def test_a_sender_that_died_unseen_is_settled_by_asking_again(lab: Lab, host: Ho
     name = lab.approved()
     integration = lab.integration()
     assert integration.requests is not None
+    there = integration.requests.host
 
     class Dead:
         name = "dead"
-        enforced = integration.requests.host.enforced
-        look_up = integration.requests.host.look_up
+        enforced = there.enforced
+        look_up = there.look_up
 
         def send(self, request: Any) -> Any:
             raise KeyboardInterrupt
 
-    object.__setattr__(integration.requests, "host", Dead())
+    object.__setattr__(integration.requests, "host", Dead())  # it is frozen
     with pytest.raises(KeyboardInterrupt):
         integration.integrate(name, way="pr")
     assert lab.integrate(name, way="pr").outcome == "open"

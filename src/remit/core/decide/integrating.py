@@ -229,7 +229,9 @@ def _push(
             f"see 'remit show {effect.item}'",
             {"item": item.id, "effect": name, "holder": effect.item},
         )
-    if effect is not None and state_of(draft, effect) not in INTENDABLE:
+    older = asked or work.push is not None  # else what is known of it is of another round of work
+    unknown = effect is not None and state_of(draft, effect) not in INTENDABLE
+    if effect is not None and unknown and (older or effect.state not in INTENDABLE):
         return open_push(item, effect, state_of(draft, effect))
     if effect is None:
         event = v.EffectClaimed(
