@@ -1,4 +1,9 @@
-"""Seeded faults of pushes: what would push a red row, move on over an open push, or believe a silence."""
+"""Seeded faults of pushes: what would push a red row, move on over an open push, or believe a silence.
+
+Each is a change of one function that a property of ``push_steps`` must catch by its name, in the world
+where approved work is integrated. They must never be caught by a property that only happens to break
+as well, since then the named one would look at nothing.
+"""
 
 from __future__ import annotations
 
