@@ -245,8 +245,8 @@ MUTANTS: list[tuple[str, str, str, str]] = [
     ),
     (
         "git_push.py",
-        "git.run(*_ONCE, ",
-        "git.run(",
+        '*_ONCE, "push",',
+        '"push",',
         "../integrating/test_http.py::test_a_server_that_hangs_up_after_it_took_the_push",
     ),
     (
