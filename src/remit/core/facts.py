@@ -57,7 +57,7 @@ from remit.core.plan_facts import (
     Triage,
 )
 from remit.core.status import TERMINAL, Kind, Outcome, Owner, OwnerKind, Status, owner_kind
-from remit.core.work_facts import RowOutcome, Work
+from remit.core.work_facts import Push, RowOutcome, Work
 
 __all__ = [
     "COUNTERS",
@@ -93,6 +93,7 @@ __all__ = [
     "PlanRevision",
     "Planned",
     "Policy",
+    "Push",
     "Redaction",
     "Requirement",
     "Row",

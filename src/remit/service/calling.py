@@ -23,6 +23,9 @@ SEEN: Final = frozenset(
         c.RecordVerification,
         c.RecordClone,
         c.RecordTakeover,
+        c.IntendPush,
+        c.FailIntegration,
+        c.NotePush,
         c.RecordClockJump,
         c.Settle,
         *APPLYING,
@@ -109,6 +112,6 @@ def hearsay(command: Command) -> Refused:
     return Refused(
         Code.BAD_INPUT,
         f"cannot take a {type(command).__name__} from a caller: remit records it when it has seen it",
-        "use the operations that look: hand_in, mark_shipped, verify, score, reconcile, apply_plan",
+        "use the operations that look: hand_in, integrate, mark_shipped, verify, score, reconcile, apply_plan",
         {"command": type(command).__name__},
     )

@@ -23,7 +23,7 @@ from remit.core.facts import Item, Triage
 from remit.core.refusals import Code, Refused
 from remit.core.settlement import review
 from remit.core.staleness import link
-from remit.core.status import ORDER, Status
+from remit.core.status import ORDER, Kind, Status
 from remit.core.triage import CLOSING, Resolution, TriageKind, allowed, put_aside
 from remit.core.triage_rules import EFFECT_KINDS
 from remit.core.view import Draft
@@ -97,7 +97,7 @@ def _apply(
         _settled(draft, item, record.id, cmd, "", item.status)
         return None
     target, reason, trigger, rank = _target(draft, item, how)
-    refused = moving(item, "T11", target)
+    refused = moving(item, "T11", target) or _landed_unapproved(item, target)
     if refused is not None:
         return refused
     _settled(draft, item, record.id, cmd, "T11", target, reason, trigger, rank)
@@ -107,10 +107,24 @@ def _apply(
     return None
 
 
+def _landed_unapproved(item: Item, target: Status) -> Refused | None:
+    """Nothing brings back an approval that a reviewer took away, though what it was for landed."""
+    if target is not Status.APPROVED or item.triaged_from is Status.APPROVED:
+        return None
+    return Refused(
+        Code.RESOLUTION_REFUSED,
+        f"cannot resolve {item.id} to {target}: its push landed, and it was no longer approved",
+        "let another item put right what landed, and resolve this by 'supersede'",
+        {"item": item.id, "from": str(item.triaged_from)},
+    )
+
+
 def _target(draft: Draft, item: Item, how: Resolution) -> tuple[Status, str, str, int]:
     origin = item.triaged_from or Status.DRAFT
     if shipped_by(draft, item):
-        return Status.SHIPPED, "", "", 0
+        seen = item.kind is Kind.EFFECT or (item.work is not None and item.work.shipped)
+        # A push that is there, but not yet the ship of it, goes on from where it was pushed.
+        return (Status.SHIPPED if seen else Status.APPROVED), "", "", 0
     if origin is Status.DRAFT:
         return Status.DRAFT, "", "", 0
     back = how is Resolution.RETURN and origin in (Status.IN_REVIEW, Status.APPROVED)

@@ -17,7 +17,7 @@ from remit.core.effect_facts import Intent
 from remit.core.events import Event, Recorded
 from remit.core.evolve import limits
 from remit.core.evolve.moves import Get, Out, account, add, check_move, item_of, load
-from remit.core.facts import Assurance, Hold, Item, RowOutcome, Triage, Work
+from remit.core.facts import Assurance, Hold, Item, Push, RowOutcome, Triage, Work
 from remit.core.fold import FoldError
 from remit.core.ids import EPOCH_SHIFT
 from remit.core.rows import Verdict
@@ -25,6 +25,9 @@ from remit.core.status import Outcome, Status
 
 BUDGET: Final = "budget-exhausted"
 """The kind of triage record that stops the scopes that its evidence names."""
+
+REQUEST: Final = "pull-request"
+"""The way of work that is proposed to a host instead of being pushed to main."""
 
 Handler = Callable[[Get, Recorded, Any, Out], None]
 
@@ -188,6 +191,21 @@ def _approved(get: Get, rec: Recorded, ev: e.ReviewApproved, out: Out) -> None:
 def _reopened(get: Get, rec: Recorded, ev: e.ItemReopened, out: Out) -> None:
     item = item_of(get, rec)
     _moved(get, rec, ev, out, item, counted=0, **_queued(rec, ev))
+
+
+def _integrated(get: Get, rec: Recorded, ev: e.IntegrationTested, out: Out) -> None:
+    item = item_of(get, rec)
+    work = _work(rec, item)
+    if item.status is not Status.APPROVED or (ev.head, ev.approval) != (work.head, work.review_seq):
+        raise FoldError(rec, f"integrated {ev.head} of {item.id}, which is not what was approved")
+    if ev.effect:
+        asked = ev.way == REQUEST
+        push = Push(
+            ev.effect, ev.way, ev.head if asked else ev.commit, ev.main_before, ev.remote, ev.ref,
+            ev.markers, ev.in_flight_ms, rec.seq,
+        )  # fmt: skip
+        work = changed(work, request=push) if asked else changed(work, push=push)
+    _kept(rec, out, item, work=work)
 
 
 def _shipped(get: Get, rec: Recorded, ev: e.ShipObserved, out: Out) -> None:
@@ -358,6 +376,7 @@ HANDLERS: Final[dict[type[Event], Handler]] = {
     e.CompletionReported: _completed,
     e.ReviewApproved: _approved,
     e.ItemReopened: _reopened,
+    e.IntegrationTested: _integrated,
     e.ShipObserved: _shipped,
     e.VerificationRecorded: _verified,
     e.ResultsMarkedStale: _stale,

@@ -29,6 +29,17 @@ TEMPLATE: Final = """\
 remote = "origin"
 main = "main"
 
+# Whether that remote takes small refs of remit's beside main (refs/remit/...), by which a push that was
+# interrupted is known for certain. Say false where it refuses them.
+markers = true
+
+# How 'remit integrate --pr' speaks to the remote's host; without it, by GitHub's gh:
+#
+# [pull_requests]
+# create = ["gh", "pr", "create", "--head={branch}", "--base={base}", "--title={title}", "--body={body}"]
+# find = ["gh", "pr", "list", "--head={branch}", "--base={base}", "--state=all",
+#         "--json=url,state,headRefOid,baseRefName,isCrossRepository,mergeCommit"]
+
 # The lane of items that name none.
 class = "delivery"
 tenant = "default"
@@ -42,7 +53,24 @@ tenant = "default"
 # timeout_s = 600
 """
 
-_TOP: Final = {"remote": str, "main": str, "class": str, "tenant": str, "rules": dict}
+_TOP: Final = {
+    "remote": str,
+    "main": str,
+    "markers": bool,
+    "class": str,
+    "tenant": str,
+    "pull_requests": dict,
+    "rules": dict,
+}
+_HOST: Final = {"create": list, "find": list}
+_KINDS: Final = {
+    str: "text",
+    int: "a whole number",
+    bool: "true or false",
+    list: "a list",
+    dict: "a table",
+}
+_MOST_ARGUMENTS: Final = 100
 _RULE: Final = {
     "command": str,
     "rubric": str,
@@ -75,6 +103,8 @@ class Config:
     main: str = "main"
     work_class: str = "delivery"
     tenant: str = "default"
+    markers: bool = True
+    host: tuple[tuple[str, ...], ...] = ()
     rules: tuple[RuleConfig, ...] = field(default=())
 
 
@@ -118,8 +148,26 @@ def load(start: Path) -> Config:
         found.get("main", "main"),
         found.get("class", "delivery"),
         found.get("tenant", "default"),
+        found.get("markers", True),
+        _host(path, text, found.get("pull_requests", {})),
         tuple(rules),
     )
+
+
+def _host(path: Path, text: str, table: dict[str, Any]) -> tuple[tuple[str, ...], ...]:
+    """How the host's command line opens and finds pull requests; empty where nothing is said."""
+    _check(path, text, table, _HOST, "pull_requests.")
+    if not table:
+        return ()
+    found = []
+    for name in _HOST:
+        argv = table.get(name, [])
+        sound = all(isinstance(part, str) and part for part in argv)
+        if not sound or not 1 <= len(argv) <= _MOST_ARGUMENTS:
+            what = f"pull_requests.{name} is no list of 1 to {_MOST_ARGUMENTS} texts"
+            raise _fault(path, _line(text, name), what)
+        found.append(tuple(argv))
+    return tuple(found)
 
 
 def _rule(path: Path, text: str, name: str, table: dict[str, Any]) -> RuleConfig:
@@ -138,8 +186,8 @@ def _check(
         if key not in known:
             names = ", ".join(known)
             raise _fault(path, _line(text, key), f"{where}{key} is unknown, expected {names}")
-        if not isinstance(value, known[key]) or isinstance(value, bool):
-            kind = {str: "text", int: "a whole number", dict: "a table"}[known[key]]
+        if type(value) is not known[key]:  # a bool is an int, and no number here
+            kind = _KINDS[known[key]]
             raise _fault(path, _line(text, key), f"{where}{key} is {value!r}, expected {kind}")
 
 

@@ -293,15 +293,18 @@ def reconcile(
     looked up by somebody else meanwhile is listed with the code of its refusal, and is no failure.
     """
     from remit.service.reading.effects import looked
+    from remit.surfaces.cli.integrating import looked_up
     from remit.surfaces.cli.progress import shown as progress
     from remit.wiring.reaching import reconciler
 
     found = reconciler(session.ledger)
-    if effect:
+    answers = looked_up(session, effect)
+    if effect and not answers:
         answers = [(effect, found.one(effect, replacement))]
+    if effect:
         accepted(answers[0][1])
     else:
-        answers, names = [], found.waiting()
+        names = found.waiting()
         with progress(session) as report:
             for start in range(0, len(names), LOOKS):
                 report("look-ups", start, len(names))
