@@ -7,7 +7,6 @@ triage came from, and never to leased.
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import Final
 
 from remit.core.claims import note_uncertain, shipped_by
@@ -16,47 +15,18 @@ from remit.core.effect_states import own_effect
 from remit.core.facts import Item
 from remit.core.item_events import ItemTriaged
 from remit.core.status import Status
+from remit.core.triage_kinds import Resolution, TriageKind
 from remit.core.view import Draft
 
-
-class TriageKind(StrEnum):
-    """Why an item was put aside."""
-
-    VERIFIER_GAP = "verifier-gap"
-    CONTRADICTED = "contradicted"
-    TEST_FAILURE = "test-failure"
-    MERGE_CONFLICT = "merge-conflict"
-    DIRTY_TREE = "dirty-tree"
-    REMOTE_DIVERGENCE = "remote-divergence"
-    AMBIGUITY = "ambiguity"
-    CONFLICTING_DECISIONS = "conflicting-decisions"
-    BUDGET_EXHAUSTED = "budget-exhausted"
-    REFUSAL = "refusal"
-    EFFECT_UNCERTAIN = "effect-uncertain"
-    EFFECT_MISMATCH = "effect-mismatch"
-    POISON = "poison"
-    PROBE_FAILED = "sandbox-probe-failed"
-    SECRET_FOUND = "secret-found"  # noqa: S105  # a kind of record, not a secret
-    SCOPE_BREACH = "scope-breach"
-    AGENT_CRASH = "agent-crash"
-    TIMEOUT = "timeout"
-    SHIP_UNVERIFIABLE = "ship-unverifiable"
-    SCOPE_CHANGED = "scope-changed"
-    CANCELLED_IN_FLIGHT = "cancelled-in-flight"
-    TRIGGER_IMPOSSIBLE = "trigger-impossible"
-    IMPORT_INCONSISTENT = "import-inconsistent"
-
-
-class Resolution(StrEnum):
-    """What may be done with a record."""
-
-    REQUEUE = "requeue"
-    RETURN = "return"
-    REVERIFY = "reverify"
-    SUPERSEDE = "supersede"
-    CANCEL = "cancel"
-    FAIL = "fail"
-
+__all__ = [
+    "CLOSING",
+    "RECONCILED",
+    "RESOLUTIONS",
+    "Resolution",
+    "TriageKind",
+    "allowed",
+    "put_aside",
+]
 
 _BACK: Final = (Resolution.REQUEUE, Resolution.CANCEL, Resolution.FAIL, Resolution.SUPERSEDE)
 _SHIPPED: Final = (Resolution.REVERIFY, Resolution.SUPERSEDE)
