@@ -175,9 +175,9 @@ class Hand:
             return
         command = c.GrantLease(taken.item, taken.ttl_ms, spend_micros=taken.spend_micros)
         answer = mine.lease(command)
+        self._count(taken.item)
         if isinstance(answer, Refused):
             return
-        self._count(taken.item)
         lease = lease_of(answer)
         work = Work(taken.item, lease, self._attempt(taken.item, lease))
         self.works[taken.item] = work
@@ -255,6 +255,11 @@ class Hand:
 
     def _busy(self, item: str, lease: Lease, script: Try) -> Wait:
         """The agent works: why it was interrupted, or nothing, and what it told of its cost."""
+        gap = self._gap(item)
+        if gap is not None and item in gap.died:
+            yield Until(gap.until)
+            return "died", None
+        yield from self._present(item)
         began, told = self.world.now, None
         for at, spent in script.progress:
             if at >= script.works_us:
@@ -263,7 +268,7 @@ class Hand:
             if why:
                 return why, told
             report = c.ReportProgress(item, lease.fence, c.Text("on it"), spent)
-            self._did(item, self.world.operations(WORKER).report_progress(report))
+            self.world.operations(WORKER).report_progress(report)
             told = _most(told, spent)
         why = yield Until(began + script.works_us, busy=True)
         return why, told if why else _most(told, script.spent)
@@ -292,6 +297,7 @@ class Hand:
     def _landing(self, item: str, thing: Thing, script: Try) -> Wait:
         if not self.world.scenario.reviewer:
             return
+        yield from self._present(item)
         why = yield Until(self.world.now + script.reviews_us, busy=True)
         while why == "died":
             yield from self._present(item)
@@ -308,9 +314,9 @@ class Hand:
             return
         yield from self._present(item)
         landed = self.world.integration(WORKER).integrate(item, way="merge", ship=False)
+        self._count(item)
         if isinstance(landed, Refused) or landed.outcome != "pushed":
             return
-        self._count(item)
         yield from self._present(item)
         self._did(item, self.world.delivery(WORKER).mark_shipped(item, landed.commit))
         yield from self._present(item)
@@ -335,18 +341,23 @@ class Hand:
 
     def _present(self, item: str) -> Wait:
         """Wait until somebody is there to do the next thing to this item."""
-        while True:
-            now = self.world.now
-            gap = next((g for g in self.told.gaps if g.at <= now < g.until), None)
-            if gap is None or (now == gap.at and self.done.get(item, 0) < gap.done.get(item, 0)):
-                return
+        gap = self._gap(item)
+        while gap is not None:
             yield Until(gap.until)
+            gap = self._gap(item)
+
+    def _gap(self, item: str) -> Gap | None:
+        """The gap in which nobody is there for this item, if it is one."""
+        now = self.world.now
+        for gap in self.told.gaps:
+            more = now == gap.at and self.done.get(item, 0) < gap.done.get(item, 0)
+            if gap.at <= now < gap.until and not more:
+                return gap
+        return None
 
     def _did(self, item: str, answer: Answer) -> bool:
-        if isinstance(answer, Refused):
-            return False
         self._count(item)
-        return True
+        return not isinstance(answer, Refused)
 
     def _count(self, item: str) -> None:
         self.done[item] = self.done.get(item, 0) + 1

@@ -48,8 +48,7 @@ class Try:
     """One attempt: how long its agent works, what it says on the way, and what comes of it.
 
     ``progress`` pairs a moment from the start with the cost told then (None: none). ``spent`` is the
-    total told at the end. ``probe`` says whether the cell holds. ``late`` says that the agent does not
-    end when it is told to, and still speaks after its lease is over.
+    total told at the end. ``probe`` says whether the cell holds.
     """
 
     works_us: int = 5 * SECOND
@@ -58,7 +57,6 @@ class Try:
     progress: tuple[tuple[int, int | None], ...] = ()
     spent: int | None = None
     probe: bool = True
-    late: bool = False
     approve: bool = True
     reviews_us: int = SECOND
     landing: str = "clean"
