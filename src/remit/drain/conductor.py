@@ -18,8 +18,9 @@ from remit.core.refusals import Code, Refused
 from remit.core.run_facts import Run, RunStatus
 from remit.drain import landing, selecting, words
 from remit.drain.agents.outcomes import charge
+from remit.drain.atwork import due
 from remit.drain.hands import Hands, Overtaken
-from remit.drain.journey import Journey, Options, Walk, due
+from remit.drain.journey import Journey, Options, Walk
 from remit.drain.limits import STOP_MS
 from remit.drain.workplace import News, Tell, Told
 

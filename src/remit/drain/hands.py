@@ -17,6 +17,7 @@ from remit.core.checks import Check
 from remit.core.facts import Item, Lease
 from remit.core.refusals import Refused
 from remit.core.run_facts import Run, RunEntry
+from remit.core.triage_records import Evidence, aside, give_up
 from remit.drain.workplace import Integrated, Integrator, Task, Workplace
 from remit.service.operations import lease_of
 from remit.service.reading import brief as briefs
@@ -130,16 +131,12 @@ class Hands:
 
     def checkpoint(self, entry: RunEntry, step: str, **figures: Any) -> RunEntry:
         """Write down how far an entry is, with what is known by now. Raises ``Overtaken``."""
-        command = c.CheckpointRun(
-            self.run, self.holder, entry.item, step, c.RunFigures(**figures)
-        )
+        command = c.CheckpointRun(self.run, self.holder, entry.item, step, c.RunFigures(**figures))
         accepted(self.work.run(command))
         self._at(entry.item, entry.number, step, "noted")
         return self.record().entry_of(entry.item) or entry
 
-    def settle(
-        self, entry: RunEntry, outcome: str, spent_micros: int, detail: str = ""
-    ) -> None:
+    def settle(self, entry: RunEntry, outcome: str, spent_micros: int, detail: str = "") -> None:
         """The entry is over: its place and its reservation are free again."""
         self._at(entry.item, entry.number, "settled", "before")
         command = c.SettleRunItem(self.run, self.holder, entry.item, outcome, spent_micros, detail)
@@ -214,11 +211,10 @@ class Hands:
         return found
 
     def fail(
-        self, entry: RunEntry, fence: int, kind: str, reason: str, evidence: tuple[str, ...],
-        spent: int,
-    ) -> Answer:  # fmt: skip
+        self, entry: RunEntry, fence: int, record: Evidence, reason: str, spent: int
+    ) -> Answer:
         """Give the item up with a typed record (T10)."""
-        command = c.FailWork(entry.item, fence, kind, c.Text(reason), evidence, spent)
+        command = give_up(record, entry.item, fence, c.Text(reason), spent)
         found: Answer = self._do(
             entry, "failed", lambda key: self.work.fail(command, command_id=key)
         )
@@ -232,9 +228,9 @@ class Hands:
         )
         return found
 
-    def triage(self, entry: RunEntry, kind: str, reason: str, evidence: tuple[str, ...]) -> Answer:
+    def triage(self, entry: RunEntry, record: Evidence, reason: str) -> Answer:
         """Put an item aside that nobody holds a lease on (T10)."""
-        command = c.OpenTriage(entry.item, kind, c.Text(reason), evidence)
+        command = aside(record, entry.item, c.Text(reason))
         found: Answer = self._do(
             entry, "triaged", lambda key: self.work.triage(command, command_id=key)
         )

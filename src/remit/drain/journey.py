@@ -14,23 +14,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from remit.core.facts import Item, Lease
 from remit.core.refusals import Code, Refused
-from remit.drain import landing, words
-from remit.drain.agents.outcomes import TRIAGE, Came, charge
+from remit.drain import endings, landing, words
+from remit.drain.atwork import SAID_CHARS, AtWork, Hold, handed_in, hold_of
 from remit.drain.hands import Hands
-from remit.drain.workplace import Examined, Job, Keep, Kept, Ready, Site, Task, Tell, Told, Worked
+from remit.drain.workplace import Job, Task, Tell, Told
 from remit.ports.agent import Progress
 
 if TYPE_CHECKING:
     from remit.core.run_facts import RunEntry
 
 Walk = Generator[Job, Any, Any]
-
-SAID_CHARS: Final = 4_000
-_UNFIT_TRIES: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,18 +45,6 @@ class Options:
     tenant: str = ""
 
 
-@dataclass(slots=True)
-class Hold:
-    """The lease that an entry works under. ``due_us`` is when it is to be renewed next."""
-
-    lease: str
-    fence: int
-    attempt: str
-    ttl_ms: int
-    due_us: int
-    working: bool = False
-
-
 class Journey:
     """One entry of a run on its way. ``walk`` is its generator; ``stop`` is for the conductor."""
 
@@ -75,10 +60,10 @@ class Journey:
         self.spent_micros = entry.spent_micros
         self.halted = ""
         self.settled = ""
+        self.refused_for: Code | None = None
         self.detail = ""
         self._running: Callable[[str], None] | None = None
-        self._told = 0
-        self.restarts = landing.number_in(entry.detail, "starts")
+        self.starts = endings.starts_in(entry.detail)
 
     def stop(self, why: str) -> None:
         """Begin nothing more, hand back what can be handed back, and end what runs."""
@@ -114,20 +99,23 @@ class Journey:
         assert hold is not None, "a leased entry holds its lease"
         item = self.hands.item(self.entry.item)
         if item.lease is not None and item.lease.fence == hold.fence:
-            if not (yield from self._work(hold)):
+            if not (yield from AtWork(self, hold).walk()):
                 return
             item = self.hands.item(self.entry.item)
         elif not handed_in(item, hold):
-            yield from self._gone(hold, item)
+            yield from AtWork(self, hold).gone()
             return
+        elif item.work is not None:
+            self.note("handed-in", head=item.work.head)
         self.hold = None
-        yield from self._tidy(hold)
+        yield from AtWork(self, hold).tidy()
         yield from landing.land(self, self.hands.item(self.entry.item))
 
     def _lease(self) -> Lease | None:
         lease = self.hands.lease(self.entry, self.options.ttl_ms)
         if isinstance(lease, Refused):
             self.hands.refuse(self.entry.item, lease)
+            self.refused_for = lease.code
             self.settle("refused", 0, lease.code.value)
             return None
         attempt = lease.id.replace("L-", "A-", 1)
@@ -138,10 +126,8 @@ class Journey:
     def _take_up(self) -> None:
         """The lease of an entry that an earlier holder of the run has brought so far."""
         entry = self.entry
-        item = self.hands.item(entry.item)
         now = self.hands.now()
-        ttl_ms = item.lease.ttl_ms if item.lease is not None else 0
-        self.hold = Hold(entry.lease, entry.fence, entry.attempt, ttl_ms, now)
+        self.hold = Hold(entry.lease, entry.fence, entry.attempt, now)
         self.tell(Told("taken-up", entry.item, entry.step))
 
     def task(self, hold: Hold, item: Item | None = None) -> Task:
@@ -156,252 +142,6 @@ class Journey:
             tuple(item.plan.artifacts),
             self.entry.reserved_micros,
         )
-
-    # Work under the lease.
-
-    def _work(self, hold: Hold) -> Walk:
-        """Until the work is handed in; whether it was. What is not is settled here."""
-        task = self.task(hold)
-        site = self.hands.place.site(task)
-        if words.later("ended", self.entry.step):
-            worked = yield from self._attempt(hold, task, site)
-            if worked is None:
-                return False
-            came, code, said, head = _ending(worked)
-        else:
-            came, code = landing.ending_in(self.entry.detail)
-            said, head = "", self.entry.head
-        spent = charge(self.spent_micros if self._figured() else None, self.entry.reserved_micros)
-        if came is not Came.DONE:
-            yield from self._give_up(hold, task, site, came, code, said, spent)
-            return False
-        self.act("examine")
-        found: Examined = yield lambda: site.examine(head)
-        self._evidence(hold, task, "examined", found.checks)
-        if found.trouble is not None:
-            yield from self._release(hold, task, site, found.trouble.code.value, spent, "lost")
-            return False
-        if found.kind:
-            yield from self._fail(
-                hold, task, site, found.kind, found.code, said, found.evidence, spent
-            )
-            return False
-        return (yield from self._hand_in(hold, task, site, found, said, spent))
-
-    def _hand_in(
-        self, hold: Hold, task: Task, site: Site, found: Examined, said: str, spent: int
-    ) -> Walk:
-        self.act("hand-in")
-        entry = self.entry
-        answer = yield lambda: self.hands.complete(
-            entry, hold.fence, found.head, site.clone, task.branch, said, spent
-        )
-        if isinstance(answer, Refused):
-            if answer.code is Code.NOTHING_TO_REVIEW:
-                code = words.NOTHING_COMMITTED
-                yield from self._fail(
-                    hold, task, site, words.KINDS[code], code, said, (), spent
-                )
-            else:
-                yield from self._release(hold, task, site, answer.code.value, spent, "lost")
-            return False
-        self.note("handed-in", head=found.head, spent_micros=spent)
-        return True
-
-    def _attempt(self, hold: Hold, task: Task, site: Site) -> Walk:
-        """Clone, brief, probes and the agent, again where it was killed from outside."""
-        interrupted = not words.later("started", self.entry.step)
-        if interrupted and not self._may_restart():
-            yield from self._release(
-                hold, task, site, words.INTERRUPTED, self.entry.reserved_micros, "released"
-            )
-            return None
-        while True:
-            fit = yield from self._prepare(hold, task, site)
-            if not fit:
-                return None
-            self.restarts += 1
-            self.note("started", detail=f"starts={self.restarts}")
-            worked: Worked = yield from self._agent(hold, task, site)
-            again = worked.killed_outside and not self.halted and self._may_restart()
-            if not again:
-                break
-            self.tell(Told("restarted", self.entry.item, worked.result.code))
-        result = worked.result
-        if result.spent_micros is not None:
-            self.spent_micros = max(self.spent_micros, result.spent_micros)
-        figured = "" if result.spent_micros is None else " figured"
-        self.note(
-            "ended",
-            head=result.head if words_of_head(result.head) else "",
-            spent_micros=self.spent_micros,
-            detail=f"starts={self.restarts} came={result.came} code={result.code}{figured}",
-        )
-        return worked
-
-    def _may_restart(self) -> bool:
-        return not self.entry.reserved_micros and self.restarts <= words.RESTARTS
-
-    def _figured(self) -> bool:
-        return landing.has_word(self.entry.detail, "figured")
-
-    def _prepare(self, hold: Hold, task: Task, site: Site) -> Walk:
-        """A fresh clone, its brief and a cell that was probed; whether all is there."""
-        entry = self.entry
-        self.act("clone")
-        before: Kept | None = yield site.left
-        if before is not None:
-            self._evidence(hold, task, "rescued", (), kept_figures(before))
-            if before.folder:
-                yield from self._release(hold, task, site, words.NO_CLONE, 0, "lost")
-                return False
-        cloned = yield lambda: self.hands.clone(entry, hold.fence, site.clone)
-        if isinstance(cloned, Refused):
-            yield from self._release(
-                hold, task, site, f"{words.NO_CLONE}:{cloned.code.value}", 0, "lost"
-            )
-            return False
-        self.note("cloned")
-        if self.halted:
-            yield from self._release(hold, task, site, words.STOPPED, 0, "released")
-            return False
-        self.note("briefed")
-        self.act("probe")
-        for left in reversed(range(_UNFIT_TRIES)):
-            ready: Ready = yield site.ready
-            self._evidence(hold, task, "probed", ready.checks)
-            if not ready.unfit or not left or any(c.result == "FAIL" for c in ready.checks):
-                break
-        if ready.trouble is not None or ready.unfit:
-            code = words.PROBE_REFUSED
-            seen = tuple(f"probe:{name}" for name in ready.unfit)
-            said = ready.trouble.message if ready.trouble is not None else ""
-            yield from self._fail(hold, task, site, words.KINDS[code], code, said, seen, 0)
-            return False
-        self.note("probed")
-        if self.halted:
-            yield from self._release(hold, task, site, words.STOPPED, 0, "released")
-            return False
-        return True
-
-    def _agent(self, hold: Hold, task: Task, site: Site) -> Walk:
-        self.act("work")
-        brief = self.hands.brief(self.entry.item)
-        keep = self.keep(hold)
-        self.running(site.stop)
-        hold.working = True
-        try:
-            worked: Worked = yield lambda: site.work(
-                brief, keep, lambda line: self._progress(hold, line)
-            )
-        finally:
-            hold.working = False
-            self.running(None)
-        self._evidence(
-            hold,
-            task,
-            "ended",
-            worked.checks,
-            tuple((name, str(value)) for name, value in worked.figures),
-            worked.transcript,
-        )
-        return worked
-
-    def keep(self, hold: Hold) -> Keep:
-        """How a site keeps this lease alive."""
-
-        def renew() -> int | Refused:
-            lease = self.hands.renew(self.entry.item, hold.fence, self.options.ttl_ms)
-            if isinstance(lease, Refused):
-                return lease
-            hold.due_us = due(lease, self.hands.now())
-            return max(0, (lease.expires_at - self.hands.now()) // 1_000)
-
-        def holds() -> int:
-            lease = self.hands.item(self.entry.item).lease
-            return max(0, (lease.expires_at - self.hands.now()) // 1_000) if lease else 0
-
-        return Keep(holds, renew, self.hands.killed)
-
-    def _progress(self, hold: Hold, line: Progress) -> None:
-        self._told += 1
-        number = self.restarts * 1_000_000 + self._told
-        text = line.text[:SAID_CHARS]
-        self.hands.progress(self.entry, hold.fence, number, text, line.spent_micros)
-        if line.spent_micros is not None:
-            self.spent_micros = max(self.spent_micros, line.spent_micros)
-        self.tell(Told("progress", self.entry.item, text, {"spent_micros": self.spent_micros}))
-
-    # Ends without a hand-in.
-
-    def _give_up(
-        self, hold: Hold, task: Task, site: Site, came: Came, code: str, said: str, spent: int
-    ) -> Walk:
-        if came is Came.STOPPED:
-            yield from self._release(
-                hold, task, site, self.halted or said or words.STOPPED, spent, "released"
-            )
-        else:
-            yield from self._fail(hold, task, site, TRIAGE[came], code, said, (), spent)
-
-    def _kept(self, hold: Hold, task: Task, site: Site) -> Walk:
-        """Save what the attempt left, before anything says that it is over."""
-        self.act("keep")
-        kept: Kept = yield site.keep
-        figures = kept_figures(kept)
-        if figures:
-            self._evidence(hold, task, "rescued", (), figures)
-        return kept
-
-    def _fail(
-        self, hold: Hold, task: Task, site: Site, kind: str, code: str, said: str,
-        evidence: tuple[str, ...], spent: int,
-    ) -> Walk:  # fmt: skip
-        kept = yield from self._kept(hold, task, site)
-        reason = said[:SAID_CHARS] or words.REASONS.get(code, code)
-        shown = (f"code:{code}", *evidence, *kept_evidence(kept))
-        answer = self.hands.fail(self.entry, hold.fence, kind, reason, shown, spent)
-        yield from self._over(hold, answer, "triaged", kind, spent, kept)
-
-    def _release(
-        self, hold: Hold, task: Task, site: Site, code: str, spent: int, outcome: str
-    ) -> Walk:
-        kept = yield from self._kept(hold, task, site)
-        reason = words.REASONS.get(code.partition(":")[0], code)
-        answer = self.hands.hand_back(self.entry, hold.fence, f"{code}: {reason}", spent)
-        yield from self._over(hold, answer, outcome, code, spent, kept)
-
-    def _over(
-        self, hold: Hold, answer: Any, outcome: str, detail: str, spent: int, kept: Kept
-    ) -> Walk:
-        """Clear the place and settle; an operation that came too late means that the lease was lost."""
-        self.hold = None
-        if isinstance(answer, Refused):
-            outcome, detail = "lost", f"{words.LEASE_LOST}:{answer.code.value}"
-        if not kept.folder:
-            yield from self._tidy(hold)
-        self.settle(outcome, spent, detail)
-
-    def _tidy(self, hold: Hold) -> Walk:
-        left = yield self.hands.place.site(self.task(hold)).clear
-        if left:
-            self.tell(Told("left", self.entry.item, left))
-
-    def _gone(self, hold: Hold, item: Item) -> Walk:
-        """The lease of this entry is over, and its work was not handed in."""
-        task = self.task(hold, item)
-        site = self.hands.place.site(task)
-        kept = yield from self._kept(hold, task, site)
-        self.hold = None
-        if not kept.folder:
-            yield from self._tidy(hold)
-        spent = charge(self.spent_micros or None, self.entry.reserved_micros)
-        if self.hands.did(self.entry, "failed"):
-            self.settle("triaged", spent)
-        elif self.hands.did(self.entry, "released"):
-            self.settle("released", spent)
-        else:
-            self.settle("lost", spent, words.LEASE_LOST)
 
     # The entry's record.
 
@@ -421,52 +161,4 @@ class Journey:
         """The end of this entry."""
         self.hands.settle(self.entry, outcome, spent_micros, detail)
         self.settled = outcome
-        self.tell(
-            Told("settled", self.entry.item, outcome, {"spent_micros": spent_micros})
-        )
-
-    def _evidence(
-        self, hold: Hold, task: Task, phase: str, checks: tuple[Any, ...],
-        figures: tuple[tuple[str, str], ...] = (), text: str = "",
-    ) -> None:  # fmt: skip
-        if checks or figures or text:
-            self.hands.evidence(self.entry, task, hold.fence, phase, checks, figures, text)
-
-
-def handed_in(item: Item, hold: Hold) -> bool:
-    """Whether the item's present work came from this lease."""
-    return item.work is not None and item.work.lease == hold.lease
-
-
-def hold_of(lease: Lease, attempt: str) -> Hold:
-    """What an entry holds by a lease that was just given."""
-    return Hold(lease.id, lease.fence, attempt, lease.ttl_ms, due(lease, lease.acquired_at))
-
-
-def due(lease: Lease, now: int) -> int:
-    """When a lease is to be renewed: when a third of what it holds from now is gone."""
-    return now + max(0, lease.expires_at - now) // 3
-
-
-def words_of_head(head: str) -> bool:
-    """Whether what an agent calls its head may be written down as one."""
-    return bool(head) and len(head) <= 64 and all(c in "0123456789abcdef" for c in head)
-
-
-def kept_figures(kept: Kept) -> tuple[tuple[str, str], ...]:
-    """What was saved, as figures of an attempt's evidence."""
-    named = (("head", kept.head), ("rescue", kept.rescue), ("folder", kept.folder), ("why", kept.why))
-    return (*((n, v[:500]) for n, v in named if v), *(("ref", ref) for ref in kept.refs))
-
-
-def kept_evidence(kept: Kept) -> tuple[str, ...]:
-    """What was saved, as evidence of a record."""
-    found = [f"kept:{kept.head}"] if kept.new else []
-    found += [f"rescue:{kept.rescue}"] if kept.rescue else []
-    found += [f"folder:{kept.folder[:400]}"] if kept.folder else []
-    return (*found, *(f"ref:{ref}" for ref in kept.refs if kept.new or kept.rescue))
-
-
-def _ending(worked: Worked) -> tuple[Came, str, str, str]:
-    result = worked.result
-    return result.came, result.code, result.said[:SAID_CHARS], result.head
+        self.tell(Told("settled", self.entry.item, outcome, {"spent_micros": spent_micros}))

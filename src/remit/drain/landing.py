@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import TYPE_CHECKING, Any, Final
 
+from remit.core import triage_records as records
 from remit.core.facts import Item
 from remit.core.refusals import Code, Refused
 from remit.core.status import Status
 from remit.drain import reviewing, words
-from remit.drain.agents.outcomes import Came
 from remit.drain.workplace import Integrated, Job, Ready, Told, Worked
 
 if TYPE_CHECKING:
@@ -29,13 +29,10 @@ _LATER: Final = frozenset(
     {"EFFECT_UNRECONCILED", "MAIN_MOVED", "ROWS_BLOCKED", "REMOTE_UNREACHABLE",
      "REPOSITORY_REFUSED", "NOT_SENT", "COMMIT_UNMERGED"}
 )  # fmt: skip
-_UNSHIPPABLE: Final = {
-    Code.COMMIT_MISMATCH: "ship-unverifiable",
-    Code.COMMIT_ABSENT: "ship-unverifiable",
-    Code.COMMIT_UNMERGED: "ship-unverifiable",
-    Code.MAIN_REWRITTEN: "remote-divergence",
-}
-"""Why an observation can never make this a ship, and the record that says so."""
+_UNSHIPPABLE: Final = (
+    Code.COMMIT_MISMATCH, Code.COMMIT_ABSENT, Code.COMMIT_UNMERGED, Code.MAIN_REWRITTEN,
+)  # fmt: skip
+"""Why what landed cannot be tied to what was reviewed; people have to look."""
 
 _OUTCOMES: Final = {
     Status.IN_REVIEW: "in-review",
@@ -83,7 +80,7 @@ def _review(journey: Journey, item: Item) -> Walk:
     journey.act("review")
     for left in reversed(range(1 + words.RESTARTS)):
         ready: Ready = yield site.ready
-        if ready.unfit or ready.trouble is not None:
+        if ready.unfit:
             continue
         diff: str = yield site.diff
         brief = reviewing.brief_of(hands.requirements(item.id), work.head, work.base, diff)
@@ -91,11 +88,11 @@ def _review(journey: Journey, item: Item) -> Walk:
         keep = reviewing.keep(hands.killed)
         worked: Worked = yield lambda b=brief, k=keep: site.work(b, k, journey.reviewing)
         journey.running(None)
-        if not (worked.killed_outside and left and not journey.halted):
+        if not (worked.ending.killed and left and not journey.halted):
             break
     yield site.clear
-    if ready.unfit or ready.trouble is not None:
-        journey.aside(f"review:{','.join(ready.unfit) or 'no-place'}")
+    if ready.unfit:
+        journey.aside(f"review:{','.join(check.check for check in ready.unfit)}")
         return
     found = worked.result
     verdict = reviewing.verdict(found, work.head)
@@ -140,11 +137,11 @@ def _ship(journey: Journey, sha: str) -> Walk:
             break
     if not isinstance(answer, Refused):
         return
-    kind = _UNSHIPPABLE.get(answer.code)
-    if kind is None:
+    if answer.code not in _UNSHIPPABLE:
         journey.aside(f"ship:{answer.code.value}")
         return
-    hands.triage(journey.entry, kind, answer.message, (f"code:{answer.code.value}", f"commit:{sha}"))
+    record = records.ship_unverifiable(why=answer.code.value, commit=sha)
+    hands.triage(journey.entry, record, answer.message)
 
 
 def _verify(journey: Journey) -> Walk:
@@ -158,32 +155,3 @@ def _verify(journey: Journey) -> Walk:
         journey.aside(f"verify:{answer.code.value}")
     else:
         journey.tell(Told("verified", journey.entry.item))
-
-
-# What a checkpoint's detail says: words, each with a value or without one.
-
-
-def number_in(detail: str, name: str) -> int:
-    """The figure of this name in a detail, 0 where there is none."""
-    found = value_in(detail, name)
-    return int(found) if found.isdigit() and len(found) < 10 else 0
-
-
-def value_in(detail: str, name: str) -> str:
-    """The value of this name in a detail."""
-    for word in detail.split():
-        key, _, value = word.partition("=")
-        if key == name:
-            return value
-    return ""
-
-
-def has_word(detail: str, name: str) -> bool:
-    """Whether a detail has this word."""
-    return name in detail.split()
-
-
-def ending_in(detail: str) -> tuple[Came, str]:
-    """How the agent ended, from the detail of the step ``ended``."""
-    return Came(value_in(detail, "came") or Came.CRASHED), value_in(detail, "code")
-

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from remit.drain.agents.outcomes import Came
-
 STEPS: Final = (
     "chosen", "leased", "cloned", "briefed", "probed", "started", "ended", "handed-in", "reviewed",
     "integrated", "shipped", "verified", "settled",
@@ -26,7 +24,7 @@ HEAD_DIFFERS: Final = "REPORT_HEAD_DIFFERS"
 OUT_OF_SCOPE: Final = "OUT_OF_SCOPE"
 TREE_DIRTY: Final = "TREE_DIRTY"
 SECRET: Final = "SECRET_FOUND"  # noqa: S105  # a code, not a secret
-SCAN_BLOCKED: Final = "SECRET_SCAN_BLOCKED"  # noqa: S105  # a code, not a secret
+SCAN_BLOCKED: Final = "SECRET_SCAN_BLOCKED"  # a code, not a secret
 DISK_BREACH: Final = "DISK_LIMIT"
 STOPPED: Final = "RUN_STOPPED"
 INTERRUPTED: Final = "RUN_INTERRUPTED"
@@ -43,19 +41,6 @@ REASONS: Final = {
 }
 """What stands in a release or a record beside its code."""
 
-KINDS: Final = {
-    NOTHING_COMMITTED: "refusal",
-    HEAD_DIFFERS: "agent-crash",
-    OUT_OF_SCOPE: "scope-breach",
-    TREE_DIRTY: "dirty-tree",
-    SECRET: "secret-found",
-    SCAN_BLOCKED: "sandbox-probe-failed",
-    DISK_BREACH: "agent-crash",
-    PROBE_REFUSED: "sandbox-probe-failed",
-    NO_START: "agent-crash",
-}
-"""The kind of triage record that a finding of the host's leads to."""
-
 RESTARTS: Final = 2
 """How often an agent that was killed from outside is started again within one attempt."""
 
@@ -63,8 +48,3 @@ RESTARTS: Final = 2
 def later(step: str, than: str) -> bool:
     """Whether a step comes after another one."""
     return ORDER[step] > ORDER[than]
-
-
-def outcome_of(came: Came) -> str:
-    """What an agent's end means for an entry that did not hand in."""
-    return "released" if came is Came.STOPPED else "triaged"

@@ -18,7 +18,9 @@ from typing import Any, Protocol
 
 from remit.core.checks import Check, Result
 from remit.core.refusals import Refused
+from remit.core.triage_records import Evidence
 from remit.drain.agents.outcomes import Result as AgentResult
+from remit.drain.endings import Ending
 from remit.ports.agent import Progress
 
 Job = Callable[[], Any]
@@ -65,15 +67,13 @@ class Keep:
 class Worked:
     """How an agent's work ended: the judgement, what was observed of its end, and what it tried.
 
-    ``terminated`` is PASS only where every process of it was seen to be gone. ``refused`` is why a
-    lease could not be renewed. ``transcript`` is foreign text, head and tail.
+    ``refused`` is why a lease could not be renewed. ``transcript`` is foreign text, head and tail.
     """
 
     result: AgentResult
-    terminated: Result = Result.BLOCKED
-    killed_outside: bool = False
-    figures: tuple[tuple[str, int], ...] = ()
+    ending: Ending
     checks: tuple[Check, ...] = ()
+    figures: tuple[tuple[str, str], ...] = ()
     refused: Refused | None = None
     transcript: str = ""
 
@@ -97,27 +97,31 @@ class Kept:
 
 @dataclass(frozen=True, slots=True)
 class Examined:
-    """What came back, as it was looked at by the host. ``kind`` is the triage kind, empty where fit.
+    """What came back, as it was looked at by the host.
 
-    ``trouble`` says that the host could not look, which is no fault of the work.
+    ``code`` is empty where it may be handed in; ``record`` is then the evidence of what stands in the
+    way, None where the code alone says it. ``trouble`` says that the host could not look, which is no
+    fault of the work.
     """
 
     head: str = ""
     base: str = ""
-    kind: str = ""
     code: str = ""
+    record: Evidence | None = None
     checks: tuple[Check, ...] = ()
-    evidence: tuple[str, ...] = ()
     trouble: Refused | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """Whether a site is fit to work in: every probe as a check; ``unfit`` names those that refuse."""
+    """Whether a site is fit to work in: every look as a check. What is FAIL or BLOCKED refuses."""
 
     checks: tuple[Check, ...] = ()
-    unfit: tuple[str, ...] = ()
-    trouble: Refused | None = None
+
+    @property
+    def unfit(self) -> tuple[Check, ...]:
+        """What refuses the work."""
+        return tuple(c for c in self.checks if c.result in (Result.FAIL, Result.BLOCKED))
 
 
 class Site(Protocol):
