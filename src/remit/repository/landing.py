@@ -25,7 +25,6 @@ from remit.core.gitfacts import (
     RepositoryCode,
     RepositoryRefusal,
     Way,
-    attempt_ref,
     is_branch_name,
 )
 from remit.machine.git import GitRun, Trust, failed
@@ -129,7 +128,7 @@ def _kept(
     tree = host.run(["rev-parse", "--verify", f"{commit}^{{tree}}"], operation)
     if isinstance(tree, RepositoryRefusal):
         return tree
-    ref = attempt_ref(wanted.item, f"integrated/{commit}")
+    ref = f"refs/remit/integrated/{wanted.item}/{commit}"
     ships = commit
     if way in (Way.MERGE, Way.REBASE):
         reviewed = patch_identity(host, wanted.base, wanted.head, operation)

@@ -81,7 +81,9 @@ def _carry(operations: Operations) -> int:
             names = tx.items(query)
             facts = tx.load([("item", name) for name in names])
         items = [fact for fact in facts.values() if isinstance(fact, Item)]
-        calls = [Call(CarryEpoch(i.id), QUEUE) for i in items if i.kind is Kind.EFFECT or _pushed(i)]
+        calls = [
+            Call(CarryEpoch(i.id), QUEUE) for i in items if i.kind is Kind.EFFECT or _pushed(i)
+        ]
         if calls:
             answers = operations.engine.run(calls)
             carried += sum(isinstance(a, Done) and bool(a.events) for a in answers)
