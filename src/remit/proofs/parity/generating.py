@@ -32,7 +32,7 @@ HORIZON_US: Final = 90 * SECOND
 
 _LEFT: Final = ("", "", "", "", "", "secret", "out-of-scope", "dirty", "nothing")
 _CAME: Final = ("done",) * 8 + ("declined", "failed", "crashed", "timed-out")
-_LANDING: Final = ("clean", "clean", "clean", "moved", "moved", "conflict", "red")
+_LANDING: Final = ("clean",) * 4 + ("moved", "moved", "conflict", "red", "unanswered", "raced")
 _FINDINGS: Final = ("verified", "verified", "verified", "verified", "gap", "contradicted")
 
 
