@@ -39,6 +39,9 @@ RUNS: Final = 3
 PROCESSES: Final = 12
 """Most processes that drive one run."""
 
+CALLED: Final = ("asked", "minutes")
+"""Why work is ended at once for a reason of the run's own, which a hand has to be told."""
+
 AWAY_US: Final = SECOND // 2
 """How long it takes until somebody resumes a run whose process ended by itself."""
 
@@ -77,16 +80,19 @@ class Drained:
     """One world as it is drained."""
 
     world: World
-    meddler: Meddler
     points: list[str] = field(default_factory=list)
     gaps: list[Gap] = field(default_factory=list)
     halts: list[tuple[int, str]] = field(default_factory=list)
     seen: dict[str, Seen] = field(default_factory=dict)
     faults: list[str] = field(default_factory=list)
     runs: list[Run] = field(default_factory=list)
+    meddler: Meddler = field(init=False)
+    place: Place | None = None
     _calls: int = 0
-    _lost_after: bool = False
-    _processes: int = 0
+
+    def __post_init__(self) -> None:
+        """Others may call the drain to its end."""
+        self.meddler = Meddler(self.world, self._called)
 
     def drain(self) -> Told:
         """Drain until nothing is left to do, and say what a hand has to be told."""
@@ -99,6 +105,11 @@ class Drained:
         while self.meddler.due() is not None:
             self._others()
         return Told(self._order(), tuple(self.gaps), tuple(self.halts), self.world.now)
+
+    def _called(self, how: str) -> None:
+        """A call to end reaches the process that drives, where there is one."""
+        if self.place is not None:
+            self.place.called = how
 
     def _others(self) -> None:
         due = self.meddler.due()
@@ -157,7 +168,7 @@ class Drained:
             place,
         )
         options = Options(reserve_micros=world.scenario.reserve, way="merge")
-        self._lost_after = False
+        self.place = place
         away = AWAY_US
         try:
             refused = Conductor(hands, options, lambda told: None).drive(resumed)
@@ -171,7 +182,8 @@ class Drained:
             self.faults.append("a process went on after its end")
         place.alive = False
         place.turns.bury()
-        self.halts += place.stops
+        self.place = None
+        self.halts += [(at, why) for at, why in place.stops if why in CALLED]
         record = self._record(name)
         if record.status is RunStatus.STOPPED:
             return True
@@ -188,6 +200,9 @@ class Drained:
         return next(kill for kill in self.world.scenario.kills if kill.point == point)
 
     def _lose(self) -> int:
+        """Which answer is lost; within an integration none is, since that is an operation of many."""
+        if self.points and self.points[-1].endswith("integrated:before"):
+            return 0
         self._calls += 1
         for number in self.world.scenario.lost:
             if abs(number) == self._calls:

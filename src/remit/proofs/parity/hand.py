@@ -274,7 +274,8 @@ class Hand:
         return why, told if why else _most(told, script.spent)
 
     def _hand_in(self, item: str, lease: Lease, spent: int) -> Wait:
-        yield from self._present(item)
+        if not (yield from self._still(item, lease)):
+            return False
         head = self.world.remote.commit(item, lease.attempt).sha
         branch = f"remit/{lease.id.replace('L-', 'A-', 1)}"
         answer = self.world.delivery(WORKER).hand_in(
@@ -283,12 +284,14 @@ class Hand:
         return self._did(item, answer)
 
     def _give_up(self, item: str, lease: Lease, kind: str, spent: int) -> Wait:
-        yield from self._present(item)
+        if not (yield from self._still(item, lease)):
+            return
         record = c.FailWork(item, lease.fence, kind, c.Text("by hand"), (), spent)
         self._did(item, self.world.operations(WORKER).fail(record))
 
     def _back(self, item: str, lease: Lease, spent: int) -> Wait:
-        yield from self._present(item)
+        if not (yield from self._still(item, lease)):
+            return
         back = c.ReleaseLease(item, lease.fence, "by hand", spent)
         self._did(item, self.world.operations(WORKER).release(back))
 
@@ -338,6 +341,13 @@ class Hand:
     def _time(self) -> int:
         with self.world.store.read() as tx:
             return tx.now()
+
+    def _still(self, item: str, lease: Lease) -> Wait:
+        """Whether there is anything left to say: whoever was away looks first who holds the item."""
+        if self._gap(item) is None:
+            return True
+        yield from self._present(item)
+        return self._holds(item, lease)
 
     def _present(self, item: str) -> Wait:
         """Wait until somebody is there to do the next thing to this item."""

@@ -99,6 +99,7 @@ class Remote:
     landed: dict[str, str] = field(default_factory=dict)
     effects: dict[str, str] = field(default_factory=dict)
     made: dict[str, str] = field(default_factory=dict)
+    overtaken: set[str] = field(default_factory=set)
     pushes: list[str] = field(default_factory=list)
 
     def commit(self, item: str, attempt: int) -> Commit:
@@ -175,6 +176,8 @@ class ScriptedRepository:
     ) -> Takeover | RepositoryRefusal:
         """A commit that the agent of the attempt made."""
         known = self.remote.commits.get(head)
+        if head == BASE:
+            known = Commit(BASE, "", 0, BASE)
         if known is None:
             return refused(RepositoryCode.COMMIT_ABSENT, f"take {head} over")
         ref = attempt_ref(attempt_id, "head")
@@ -250,6 +253,11 @@ class ScriptedMain:
         self.remote = remote
 
     @property
+    def name(self) -> str:
+        """What it is called."""
+        return REMOTE
+
+    @property
     def enforced(self) -> Enforced:
         """Everything that a remote with markers does."""
         return Enforced(
@@ -260,10 +268,10 @@ class ScriptedMain:
         """A push arrives, though its answer may not; one that raced with another is refused once."""
         asked = json.loads(request.payload)
         commit = self.remote.commits[asked["commit"]]
-        landing = self.remote.script(commit.item, commit.attempt).landing
-        first = not request.fence & 0xFFFF or request.fence & 0xFFFF == 1
-        if landing == "raced" and first:
-            raise Answered("main moved", Reason.CONFLICT, uncertain=False)
+        landing = self._landing(commit)
+        if landing == "raced" and request.effect_id not in self.remote.overtaken:
+            self.remote.overtaken.add(request.effect_id)
+            raise Answered(Reason.STALE_FENCE, "main moved")
         self.remote.land(request.effect_id, commit.sha)
         if landing == "unanswered":
             raise NoAnswer("nobody answered", "look it up")
@@ -272,11 +280,15 @@ class ScriptedMain:
     def look_up(self, look_up: LookUp) -> Seen:
         """What main shows of a commit."""
         landed = self.remote.effects.get(look_up.effect_id, "")
-        shown = (("ref_now", landed or BASE),)
+        raced = look_up.effect_id in self.remote.overtaken
+        shown = (("ref_now", landed or (MOVED if raced else BASE)),)
         if not landed:
             return Seen(Result.NONE, 0, shown, consistent=True, confirmed_fence=look_up.fence)
         values = (("commit", landed), ("manifest_id", landed), *shown)
         return Seen(Result.FOUND, 1, values, (), True, look_up.fence)
+
+    def _landing(self, commit: Commit) -> str:
+        return self.remote.script(commit.item, commit.attempt).landing
 
 
 def _row(name: str, spec: RowSpec, finding: str) -> RowFound:
