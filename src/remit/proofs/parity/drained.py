@@ -19,6 +19,7 @@ from remit.core.run_facts import Run, RunBounds, RunStatus, RunStep
 from remit.drain.conductor import Conductor
 from remit.drain.hands import Hands
 from remit.drain.journey import Options
+from remit.drain.workplace import Told as News
 from remit.ports import OutcomeUnknown
 from remit.proofs.parity.hand import Gap, Taken, Told
 from remit.proofs.parity.meddling import Meddler
@@ -33,14 +34,14 @@ CODE: Final = "0" * 64
 """The code that the worlds of this proof call proved: the question is what it does."""
 
 AGENT: Final = "scripted"
+
+DIES: Final = {RunStep.STARTED: "work", RunStep.HANDED_IN: "review"}
+"""What dies with the process, by the step that the run's record shows."""
 RUNS: Final = 3
 """Most runs of one scenario: another one begins where somebody has made work ready again."""
 
 PROCESSES: Final = 12
 """Most processes that drive one run."""
-
-CALLED: Final = ("asked", "minutes")
-"""Why work is ended at once for a reason of the run's own, which a hand has to be told."""
 
 AWAY_US: Final = SECOND // 2
 """How long it takes until somebody resumes a run whose process ended by itself."""
@@ -111,6 +112,12 @@ class Drained:
         if self.place is not None:
             self.place.called = how
 
+    def _hears(self, told: News) -> None:
+        """A run that ends at once for a reason of its own: a hand has to be told when."""
+        now = self.place is not None and self.place.called == "now"
+        if told.kind == "ending" and (told.words == "minutes" or (told.words == "asked" and now)):
+            self.halts.append((self.world.now, told.words))
+
     def _others(self) -> None:
         due = self.meddler.due()
         if due is not None:
@@ -171,7 +178,7 @@ class Drained:
         self.place = place
         away = AWAY_US
         try:
-            refused = Conductor(hands, options, lambda told: None).drive(resumed)
+            refused = Conductor(hands, options, self._hears).drive(resumed)
             if refused is not None:
                 self.faults.append(f"overtaken: {refused.code}")
         except Killed:
@@ -183,7 +190,6 @@ class Drained:
         place.alive = False
         place.turns.bury()
         self.place = None
-        self.halts += [(at, why) for at, why in place.stops if why in CALLED]
         record = self._record(name)
         if record.status is RunStatus.STOPPED:
             return True
@@ -213,12 +219,8 @@ class Drained:
         """Nobody is there for a while; others go on."""
         at = self.world.now
         until = at + away
-        died = {
-            entry.item
-            for entry in run.live
-            if entry.step in (RunStep.STARTED, RunStep.HANDED_IN)
-        }
-        self.gaps.append(Gap(at, until, self._done(), frozenset(died)))
+        died = {entry.item: DIES[entry.step] for entry in run.live if entry.step in DIES}
+        self.gaps.append(Gap(at, until, self._done(), died))
         while (due := self.meddler.due()) is not None and due <= until:
             self._others()
         self.world.clock.passed = max(self.world.clock.passed, until)

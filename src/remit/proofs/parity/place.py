@@ -58,7 +58,6 @@ class Place:
         self.alive = True
         self.called = ""
         self.turns = Turns(world.clock, due, self._happening(happen))
-        self.stops: list[tuple[int, str]] = []
         self._point = point
         self._seen = seen
         self._sites: dict[str, Site] = {}
@@ -161,7 +160,6 @@ class Site:
         place = self.place
         if place.alive and not self.asked:
             self.asked = why
-            place.stops.append((place.world.now, why))
             place.turns.hurry()
 
     def work(self, brief: str, keep: Keep, told: Callable[[Progress], None]) -> Worked:
@@ -291,7 +289,6 @@ class ReviewSite:
         """Ask the reviewer to end."""
         if self.place.alive and not self.asked:
             self.asked = why
-            self.place.stops.append((self.place.world.now, why))
             self.place.turns.hurry()
 
     def clear(self) -> str:
