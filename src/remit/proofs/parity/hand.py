@@ -238,6 +238,8 @@ class Hand:
                 return False
             begun += 1
             why, told = yield from self._busy(work, item, lease, script)
+            if why == "gone":
+                return False
             if why != "died":
                 break
         spent = lease.spend_micros if told is None else told
@@ -252,11 +254,12 @@ class Hand:
 
     def _busy(self, work: Work, item: str, lease: Lease, script: Try) -> Wait:
         """The agent works: why it was interrupted, or nothing, and what it told of its cost."""
-        gap = self._gap(item)
-        if gap is not None and gap.died.get(item) == "work":
+        while (gap := self._gap(item)) is not None:
             yield Until(gap.until)
-            return "died", None
-        yield from self._present(item)
+            if gap.died.get(item) == "work":
+                return "died", None
+            if not self._holds(item, lease):
+                return "gone", None
         if work.halted:
             return "not-begun", None
         began, told = self.world.now, None
