@@ -15,7 +15,8 @@ from remit.core import commands as c
 from remit.core.decisions import DecisionKind, Option
 from remit.core.refusals import Refused
 from remit.core.run_decisions import run_proposal, run_scope
-from remit.core.run_facts import Run, RunBounds, RunStatus, RunStep
+from remit.core.run_facts import Run, RunBounds, RunEntry, RunStatus, RunStep
+from remit.core.status import Status
 from remit.drain.conductor import Conductor
 from remit.drain.hands import Hands
 from remit.drain.journey import Options
@@ -34,9 +35,6 @@ CODE: Final = "0" * 64
 """The code that the worlds of this proof call proved: the question is what it does."""
 
 AGENT: Final = "scripted"
-
-DIES: Final = {RunStep.STARTED: "work", RunStep.HANDED_IN: "review"}
-"""What dies with the process, by the step that the run's record shows."""
 RUNS: Final = 3
 """Most runs of one scenario: another one begins where somebody has made work ready again."""
 
@@ -46,10 +44,14 @@ PROCESSES: Final = 12
 AWAY_US: Final = SECOND // 2
 """How long it takes until somebody resumes a run whose process ended by itself."""
 
-_KEY: Final = re.compile(r"RUN-\d+/(W-\d+)/\d+/([a-z-]+)(?::done)?\Z")
+_KEY: Final = re.compile(
+    r"(?P<key>RUN-\d+/(?P<item>W-\d+)/\d+/(?P<step>[a-z-]+)(?P<nth>/\d+)?)(?::done)?\Z"
+)
+"""A point that was come to, or a command id, of one operation of one entry."""
+
 _COUNTED: Final = frozenset(
     ("leased", "handed-in", "failed", "released", "triaged", "reviewed", "integrated", "shipped",
-     "verified")
+     "verified", "progress")
 )  # fmt: skip
 
 
@@ -219,21 +221,31 @@ class Drained:
         """Nobody is there for a while; others go on."""
         at = self.world.now
         until = at + away
-        died = {entry.item: DIES[entry.step] for entry in run.live if entry.step in DIES}
+        died = {entry.item: phase for entry in run.live if (phase := self._dies(entry))}
         self.gaps.append(Gap(at, until, self._done(), died))
         while (due := self.meddler.due()) is not None and due <= until:
             self._others()
         self.world.clock.passed = max(self.world.clock.passed, until)
 
+    def _dies(self, entry: RunEntry) -> str:
+        """What of an entry dies with its process: an agent at work, a reviewer, or nothing."""
+        item = self.world.item(entry.item)
+        if entry.step is RunStep.STARTED:
+            mine = item.lease is not None and item.lease.fence == entry.fence
+            return "work" if mine else ""
+        reviewed = entry.step is RunStep.HANDED_IN and item.status is Status.IN_REVIEW
+        return "review" if reviewed else ""
+
     def _done(self) -> dict[str, int]:
         """How many operations of each item were done: what came to its point, or was committed."""
-        keys = {m[0].removesuffix(":done"): m for p in self.points if (m := _KEY.match(p))}
-        keys |= {n.command_id: m for n in self.world.watch.noted if (m := _KEY.match(n.command_id))}
-        found: dict[str, int] = {}
-        for match in keys.values():
-            if match[2] in _COUNTED:
-                found[match[1]] = found.get(match[1], 0) + 1
-        return found
+        asked = (one.command_id for one in self.world.watch.noted)
+        found: dict[str, set[str]] = {}
+        for match in filter(None, map(_KEY.match, (*self.points, *asked))):
+            if match["step"] in _COUNTED:
+                nth = match["nth"] if match["step"] == "progress" else ""
+                key = match["key"].removesuffix(match["nth"] or "") + (nth or "")
+                found.setdefault(match["item"], set()).add(key)
+        return {item: len(keys) for item, keys in found.items()}
 
     def _order(self) -> tuple[Taken, ...]:
         """The drain's leases and renewals, those that were refused as well."""

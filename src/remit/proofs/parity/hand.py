@@ -22,10 +22,11 @@ from remit.core import commands as c
 from remit.core import triage_records as records
 from remit.core.checks import Result
 from remit.core.facts import Lease
-from remit.core.refusals import Refused
+from remit.core.refusals import Code, Refused
 from remit.core.status import Status
 from remit.core.triage_records import Evidence
 from remit.proofs.parity.meddling import Meddler
+from remit.proofs.parity.outside import BASE
 from remit.proofs.parity.scenario import Try
 from remit.proofs.parity.world import REVIEWER, WORKER, World
 from remit.service.engine import Answer
@@ -38,7 +39,7 @@ Wait = Generator["Until", str, Any]
 BEGINS_AGAIN: Final = 2
 """How often work that died with its supervisor is begun again under the same lease."""
 
-_NOTICED, _RENEWED, _WORKED, _LEASED = range(4)
+_NOTICED, _RENEWED, _WORKED, _HALTED, _LEASED = range(5)
 """What comes first where two things fall on one moment."""
 
 
@@ -112,7 +113,8 @@ class Hand:
             self._enter(gap.at, _NOTICED, lambda g=gap: self._die(g))
             self._enter(gap.until, _NOTICED, self._look)
         for at, why in self.told.halts:
-            self._enter(at, _NOTICED, lambda w=why: self._halt(w))
+            back = any(gap.until == at for gap in self.told.gaps)
+            self._enter(at, _NOTICED if back else _HALTED, lambda w=why: self._halt(w))
         for taken in self.told.order:
             rank = _RENEWED if taken.what == "renew" else _LEASED
             self._enter(taken.at, rank, lambda t=taken: self._take(t))
@@ -181,9 +183,15 @@ class Hand:
     def _die(self, gap: Gap) -> None:
         """Whoever supervised is gone, and with it the work that it supervised."""
         for item, phase in gap.died.items():
-            work = self.works.get(item)
-            if work is not None and work.waits.busy == phase:
-                self._go_on(work, "died")
+            if self.done.get(item, 0) < gap.done.get(item, 0):  # it still said something just now
+                self._enter(gap.at, _HALTED, lambda i=item, p=phase: self._end(i, p))
+            else:
+                self._end(item, phase)
+
+    def _end(self, item: str, phase: str) -> None:
+        work = self.works.get(item)
+        if work is not None and work.waits.busy == phase:
+            self._go_on(work, "died")
 
     def _look(self) -> None:
         """Whoever comes back first sees which leases ran out meanwhile, and whether to go on at all."""
@@ -270,7 +278,7 @@ class Hand:
             if why:
                 return why, told
             report = c.ReportProgress(item, lease.fence, c.Text("on it"), spent)
-            self.world.operations(WORKER).report_progress(report)
+            self._did(item, self.world.operations(WORKER).report_progress(report))
             told = _most(told, spent)
         why = yield Until(began + script.works_us, busy="work")
         return why, told if why else _most(told, script.spent)
@@ -298,19 +306,22 @@ class Hand:
                 return records.scope_breach(outside=["elsewhere"], scope=["thing/**"])
             case "dirty":
                 return records.dirty_tree(tree="clone", path=["thing"], attempt=attempt)
-        if script.left == "nothing":
-            return records.refusal(code="NOTHING_COMMITTED")
         return None
 
     def _hand_in(self, item: str, lease: Lease, spent: int) -> Wait:
         if not (yield from self._still(item, lease)):
             return False
-        head = self.world.remote.commit(item, lease.attempt).sha
+        left = self.world.thing(item).at(lease.attempt).left
+        head = BASE if left == "nothing" else self.world.remote.commit(item, lease.attempt).sha
         branch = f"remit/{lease.id.replace('L-', 'A-', 1)}"
         answer = self.world.delivery(WORKER).hand_in(
             item, lease.fence, head, branch=branch, text="done", spent_micros=spent
         )
-        return self._did(item, answer)
+        self._did(item, answer)
+        if isinstance(answer, Refused) and answer.code is Code.NOTHING_TO_REVIEW:
+            nothing = records.refusal(code="NOTHING_COMMITTED")
+            yield from self._give_up(item, lease, nothing, spent)
+        return not isinstance(answer, Refused)
 
     def _give_up(self, item: str, lease: Lease, record: Evidence, spent: int) -> Wait:
         if not (yield from self._still(item, lease)):
