@@ -18,6 +18,7 @@ from remit.core.run_decisions import run_proposal, run_scope
 from remit.core.run_facts import Run, RunBounds, RunEntry, RunStatus, RunStep
 from remit.core.status import Status
 from remit.drain.conductor import Conductor
+from remit.drain.endings import starts_in
 from remit.drain.hands import Hands
 from remit.drain.journey import Options
 from remit.drain.workplace import Told as News
@@ -222,7 +223,8 @@ class Drained:
         at = self.world.now
         until = at + away
         died = {entry.item: phase for entry in run.live if (phase := self._dies(entry))}
-        self.gaps.append(Gap(at, until, self._done(), died))
+        begun = {entry.item: starts_in(entry.detail) for entry in run.live}
+        self.gaps.append(Gap(at, until, self._done(), died, begun))
         while (due := self.meddler.due()) is not None and due <= until:
             self._others()
         self.world.clock.passed = max(self.world.clock.passed, until)

@@ -65,12 +65,13 @@ class Taken:
 @dataclass(frozen=True, slots=True)
 class Gap:
     """While nobody was there: from when to when, how many operations of each item were done by then, and
-    whose work or review died with the supervisor."""
+    whose work or review died with the supervisor, after how many beginnings."""
 
     at: int
     until: int
     done: Mapping[str, int]
     died: Mapping[str, str]
+    begun: Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,6 +234,7 @@ class Hand:
         while True:
             if begun:
                 yield from self._present(item)
+                begun = self._begun(item, begun)
             if not self._holds(item, lease):
                 return False
             if begun and (work.halted or lease.spend_micros or begun > BEGINS_AGAIN):
@@ -282,6 +284,11 @@ class Hand:
             told = _most(told, spent)
         why = yield Until(began + script.works_us, busy="work")
         return why, told if why else _most(told, script.spent)
+
+    def _begun(self, item: str, begun: int) -> int:
+        """How often the work was begun, as whoever just came back is told."""
+        last = next((gap for gap in self.told.gaps if gap.until == self.world.now), None)
+        return last.begun.get(item, begun) if last is not None else begun
 
     def _unfit(self, lease: Lease) -> Evidence:
         """A cell that does not hold."""
