@@ -56,6 +56,7 @@ from remit.core.plan_facts import (
     Source,
     Triage,
 )
+from remit.core.run_facts import Proof, Run, RunEntry, RunUse
 from remit.core.status import TERMINAL, Kind, Outcome, Owner, OwnerKind, Status, owner_kind
 from remit.core.work_facts import RowOutcome, Work
 
@@ -93,11 +94,15 @@ __all__ = [
     "PlanRevision",
     "Planned",
     "Policy",
+    "Proof",
     "Redaction",
     "Requirement",
     "Row",
     "RowOutcome",
     "Rule",
+    "Run",
+    "RunEntry",
+    "RunUse",
     "Signed",
     "Source",
     "Token",
@@ -131,6 +136,7 @@ COUNTERS: Final = (
     "decision",
     "human-keys",
     "signed-through",
+    "run",
 )
 """Counters of the ledger, each an integer fact ``("counter", name)``; absent means zero."""
 
@@ -301,6 +307,10 @@ Fact = (
     | Decided
     | Token
     | Signed
+    | Run
+    | RunEntry
+    | RunUse
+    | Proof
     | int
     | str
 )
@@ -349,5 +359,9 @@ FACT_TYPES: Final[dict[str, type]] = {
     "token": Token,
     "signature": Signed,
     "key": str,
+    "run": Run,
+    "run-entry": RunEntry,
+    "run-use": RunUse,
+    "proof": Proof,
 }
 """Which type a kind of fact has; stores decode by it."""

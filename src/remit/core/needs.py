@@ -54,6 +54,13 @@ def needs(command: c.Command, ask: c.Ask) -> Iterable[Key]:
             keys.append(("effect", command.effect))
         case c.AcceptDecision() | c.RejectDecision():
             keys.append(("decision", command.decision))
+        case c.StartRun():
+            keys += [("actor", command.actor), ("decision", command.decision)]
+            keys += [("run-use", command.decision), ("proof", command.proof)]
+        case c.ChooseItem() | c.CheckpointRun() | c.SettleRunItem() | c.NoteRefusal():
+            keys.append(("run", command.run))
+        case c.ResumeRun() | c.AskRunStop() | c.StopRun():
+            keys.append(("run", command.run))
         case c.ResolveTriage():
             keys.append(("triage", command.record))
         case pc.ApplyPlanRecord() | pc.ApplyPlanItem():
