@@ -128,7 +128,7 @@ class AtWork:
             journey.starts += 1
             journey.note("started", detail=f"starts={journey.starts}")
             worked: Worked = yield from self._agent()
-            if not worked.ending.killed or journey.halted or not self._may_restart():
+            if not worked.ending.killed or journey.must_end() or not self._may_restart():
                 break
             journey.tell(Told("restarted", self.task.item, worked.result.code))
         result = worked.result
@@ -169,23 +169,29 @@ class AtWork:
             return False
         journey.note("cloned")
         journey.note("briefed")
-        if journey.halted:
+        if journey.must_end():
             yield from self._release(words.STOPPED, "released")
             return False
         journey.act("probe")
-        for left in reversed(range(LOOKS)):
-            ready: Ready = yield site.ready
-            self._evidence("probed", ready.checks)
-            if not left or all(check.result is Result.FAIL for check in ready.unfit):
-                break
+        ready: Ready = yield from self._probed()
         if ready.unfit:
             attempt = self.task.attempt
             yield from self._fail(words.PROBE_REFUSED, lambda _: unfit_record(ready, attempt))
             return False
         journey.note("probed")
-        if journey.halted:
+        if journey.must_end():
             yield from self._release(words.STOPPED, "released")
         return not journey.settled
+
+    def _probed(self) -> Walk:
+        """What the probes found; where one could not look it is asked again, where one got out not."""
+        left = LOOKS
+        while True:
+            ready: Ready = yield self.site.ready
+            self._evidence("probed", ready.checks)
+            left -= 1
+            if not left or all(check.result is Result.FAIL for check in ready.unfit):
+                return ready
 
     def _agent(self) -> Walk:
         self.journey.act("work")

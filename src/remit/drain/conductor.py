@@ -159,6 +159,10 @@ class Conductor:
                 self._end(Ending(bound))
         elif refused.code is Code.RUN_OVERTAKEN:
             raise Overtaken(refused)
+        elif refused.code in (Code.RUN_STOPPING, Code.KILL_SWITCH_ON):
+            return  # the next look says what follows
+        elif refused.code.value.startswith("DECISION"):
+            self._end(Ending("decision"))
         elif bound != "parallel":
             self.passed.add(item)
             self.hands.refuse(item, refused)
@@ -219,7 +223,7 @@ class Conductor:
     # What it leaves.
 
     def _abandon_all(self, why: str) -> None:
-        """This process drives the run no more: end what runs, and write nothing."""
+        """End what runs and write nothing: the run is no longer this process's to drive."""
         for one in self.live.values():
             one.journey.stop(why)
         self.hands.place.end_all()

@@ -22,6 +22,7 @@ from remit.drain.workplace import Integrated, Integrator, Task, Workplace
 from remit.service.operations import lease_of
 from remit.service.reading import brief as briefs
 from remit.service.reading.registers import policy
+from remit.service.running import note_attempt
 
 if TYPE_CHECKING:
     from remit.ports import ReadTx
@@ -193,7 +194,7 @@ class Hands:
         record = c.RecordAttempt(
             entry.item, fence, phase, checks, figures, c.Text(text), task.attempt
         )
-        self.work.observed([record], [""])
+        note_attempt(self.work, record)
 
     def complete(
         self, entry: RunEntry, fence: int, head: str, clone: Path, branch: str, said: str,

@@ -71,6 +71,10 @@ class Journey:
         if self._running is not None:
             self._running(why)
 
+    def must_end(self) -> bool:
+        """Whether nothing more may begin."""
+        return bool(self.halted)
+
     def running(self, stop: Callable[[str], None] | None) -> None:
         """What ends the agent that is about to run; None where none runs."""
         self._running = stop

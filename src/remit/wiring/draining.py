@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from remit.core.gitfacts import ObjectSharing
 from remit.core.refusals import Code, Refused
@@ -45,7 +45,7 @@ class Told:
     beside the system's. ``sandbox_decision`` names the decision that lets agents work without a sandbox.
     """
 
-    options: Options = Options()
+    options: Options = field(default_factory=Options)
     review_agent: str = ""
     wall_ms: int = 3_600_000
     idle_ms: int = 900_000
@@ -69,7 +69,7 @@ class Told:
             ("wall-ms", str(self.wall_ms)),
             ("idle-ms", str(self.idle_ms)),
             ("model", self.model),
-            *(("show", path) for path in self.shown),
+            *((f"show-{place}", path) for place, path in enumerate(self.shown)),
         ]
         return tuple((name, value) for name, value in found if value)
 
@@ -94,7 +94,7 @@ def told_of(run: Run) -> Told:
         number("wall-ms", 3_600_000),
         number("idle-ms", 900_000),
         kept.get("model", ""),
-        tuple(value for name, value in run.options if name == "show"),
+        tuple(value for name, value in run.options if name.startswith("show-")),
         kept.get("sandbox-decision", ""),
     )
 
@@ -155,9 +155,7 @@ def _git(here: Here) -> GitRepository:
     )
 
 
-def conductor(
-    here: Here, run: Run, holder: str, place: Machine, tell: Tell
-) -> Conductor:
+def conductor(here: Here, run: Run, holder: str, place: Machine, tell: Tell) -> Conductor:
     """The conductor of a run that this process holds as ``holder``."""
     told = told_of(run)
     git = _git(here)
@@ -173,17 +171,18 @@ def conductor(
     integrator: Integrator | None = None
     if told.options.way != "none":
         integrator = here.ledger.integration(run.actor, here.repository, verifier=verifier)
+    reviewer = run.reviewer if place.reviewer is not None else ""
     hands = Hands(
-        run.id, holder, run.actor, run.reviewer, operations_of, delivery_of, integrator, place
+        run.id, holder, run.actor, reviewer, operations_of, delivery_of, integrator, place
     )
     return Conductor(hands, told.options, tell)
 
 
 def no_sandbox() -> Refused | None:
     """Why this machine has no sandbox to work in; None where it has one."""
-    from remit.ports.sandbox import Room
-
     import tempfile
+
+    from remit.ports.sandbox import Room
 
     with tempfile.TemporaryDirectory(prefix="remit-look-") as name:
         cell = sandbox().prepare(Room("look", Path(name).resolve()))

@@ -52,7 +52,7 @@ class Ground:
     suspicious: Callable[[str], bool]
     records: Path
     limits: Limits
-    cell_limits: CellLimits = CellLimits()
+    cell_limits: CellLimits = field(default_factory=CellLimits)
     shown: tuple[Path, ...] = ()
     model: str = ""
     command: tuple[str, ...] = ()
@@ -190,8 +190,8 @@ class Machine:
                 self._term_s = time.monotonic()
 
         before: dict[int, Any] = {}
-        for number in (signal.SIGINT, signal.SIGTERM):
-            before[number] = signal.signal(number, heard)
+        for caught in (signal.SIGINT, signal.SIGTERM):
+            before[caught] = signal.signal(caught, heard)
         try:
             yield
         finally:

@@ -199,9 +199,7 @@ class Drained:
         at = self.world.now
         until = at + away
         died = {
-            entry.item
-            for entry in run.live
-            if entry.step in (RunStep.STARTED, RunStep.HANDED_IN)
+            entry.item for entry in run.live if entry.step in (RunStep.STARTED, RunStep.HANDED_IN)
         }
         self.gaps.append(Gap(at, until, self._done(), frozenset(died)))
         while (due := self.meddler.due()) is not None and due <= until:

@@ -74,7 +74,8 @@ class Taken:
 @dataclass(frozen=True, slots=True)
 class Gap:
     """While nobody was there: from when to when, how many operations of each item were done by then, and
-    whose work died with the supervisor."""
+    whose work died with the supervisor.
+    """
 
     at: int
     until: int

@@ -152,7 +152,12 @@ class Site:
     def ready(self) -> Ready:
         """Whether the cell holds."""
         ok = self.script.probe
-        check = Check("write-outside", Result.PASS if ok else Result.FAIL, "refused" if ok else "got out", "refused")
+        check = Check(
+            "write-outside",
+            Result.PASS if ok else Result.FAIL,
+            "refused" if ok else "got out",
+            "refused",
+        )
         return Ready((check,), () if ok else ("write-outside",))
 
     def stop(self, why: str) -> None:
