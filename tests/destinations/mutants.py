@@ -215,13 +215,13 @@ MUTANTS: list[tuple[str, str, str, str]] = [
     ),
     (
         "git_push.py",
-        "            _follows(git, commit, expected)",
+        "            follows(git, commit, expected)",
         "            pass",
         "test_git.py::test_a_commit_that_is_not_here_or_goes_on_from_elsewhere_is_not_sent",
     ),
     (
         "git_push.py",
-        "lost = () if self._contains(git, stands) else",
+        "lost = () if self.contains(git, stands.commit, stands.ref_now) else",
         "lost = () if True else",
         "test_git.py::test_a_main_that_went_on_still_contains_it_and_a_rewritten_one_does_not",
     ),
@@ -233,14 +233,14 @@ MUTANTS: list[tuple[str, str, str, str]] = [
     ),
     (
         "git_push.py",
-        '            raise NoAnswer(f"cannot {what}: {error}", "look it up") from None',
-        '            raise NotSent(f"cannot {what}: {error}", "look it up") from None',
+        '        raise NoAnswer(f"cannot {what}: {error}", "look it up") from None',
+        '        raise NotSent(f"cannot {what}: {error}", "look it up") from None',
         "test_git.py::test_a_push_that_hangs_is_uncertain",
     ),
     (
         "git_push.py",
-        '        except (_GitError, NoAnswer, Answered) as error:\n            return unavailable(f"cannot {what}: {error}")',
-        "        except (_GitError, NoAnswer, Answered) as error:\n            return Seen(Result.NONE, 0)",
+        '        except (GitError, NoAnswer, Answered) as error:\n            return unavailable(f"cannot {what}: {error}")',
+        "        except (GitError, NoAnswer, Answered) as error:\n            return Seen(Result.NONE, 0)",
         "test_git.py::test_a_remote_that_is_away_is_unavailable_and_nothing_left",
     ),
     (

@@ -127,6 +127,9 @@ def shipped_by(draft: Draft, item: Item) -> str:
     """The observation that made it shipped for good: a commit on main, or its effect; or empty."""
     if item.work is not None and item.work.shipped:
         return item.work.shipped
+    if item.work is not None and item.work.push is not None:
+        pushed = effect_named(draft, item.work.push.effect)
+        return pushed.observation if pushed is not None and pushed.present_seq else ""
     intent = intent_of(draft, item.id) if item.kind is Kind.EFFECT else None
     return intent.shipped if intent is not None else ""
 

@@ -32,6 +32,7 @@ from remit.core.effect_commands import (
     ReportEffect,
     SubmitIntent,
 )
+from remit.core.integration_commands import FailIntegration, IntendPush, NotePush
 from remit.core.ledger_commands import (
     AcceptRule,
     AdoptEpoch,
@@ -103,11 +104,14 @@ __all__ = [
     "EnrolActor",
     "EnrolKey",
     "ExpireLease",
+    "FailIntegration",
     "FailWork",
     "GrantLease",
     "ImportItem",
     "IntendEffect",
+    "IntendPush",
     "IssueToken",
+    "NotePush",
     "NoteRefusal",
     "NoteSent",
     "NoteTermination",

@@ -87,9 +87,11 @@ def _gone(effect: Effect) -> bool:
 
 
 def own_effect(get: Get, item: Item) -> Effect | None:
-    """The effect that an item of effect work names, if it was claimed."""
+    """The effect that an item names, if it was claimed: its intent's, or the push of what was done."""
     if item.kind is not Kind.EFFECT:
-        return None
+        push = item.work.push if item.work is not None else None
+        pushed = get("effect", push.effect) if push is not None else None
+        return pushed if isinstance(pushed, Effect) and pushed.item == item.id else None
     intent = get("intent", item.id)
     if not isinstance(intent, Intent) or not intent.envelope.effect_id:
         return None

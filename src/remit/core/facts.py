@@ -58,7 +58,7 @@ from remit.core.plan_facts import (
 )
 from remit.core.run_facts import Proof, Run, RunEntry, RunUse
 from remit.core.status import TERMINAL, Kind, Outcome, Owner, OwnerKind, Status, owner_kind
-from remit.core.work_facts import RowOutcome, Work
+from remit.core.work_facts import Push, RowOutcome, Work
 
 __all__ = [
     "COUNTERS",
@@ -95,6 +95,7 @@ __all__ = [
     "Planned",
     "Policy",
     "Proof",
+    "Push",
     "Redaction",
     "Requirement",
     "Row",

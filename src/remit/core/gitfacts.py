@@ -57,6 +57,10 @@ class RepositoryCode(StrEnum):
     CLONE_FAILED = "CLONE_FAILED"
     TAKEOVER_FAILED = "TAKEOVER_FAILED"
     CHECKOUT_FAILED = "CHECKOUT_FAILED"
+    GIT_TOO_OLD = "GIT_TOO_OLD"
+    HISTORY_NOT_LINEAR = "HISTORY_NOT_LINEAR"
+    NOTHING_LEFT = "NOTHING_LEFT"
+    REMOTE_SPLIT = "REMOTE_SPLIT"
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +163,49 @@ class ArtifactDiff:
     out_of_scope_count: int
     missing_artifacts: tuple[str, ...]
     truncated: bool
+
+
+class Way(StrEnum):
+    """How an approved head got onto main; ``THERE`` where it was within it already."""
+
+    MERGE = "merge"
+    REBASE = "rebase"
+    FAST_FORWARD = "fast-forward"
+    THERE = "there"
+
+
+@dataclass(frozen=True, slots=True)
+class Brought:
+    """What was made of an approved head on an observed main; nothing of it was pushed.
+
+    `commit` is what would land, kept under `ref` of the host. `ships` is the commit whose arrival on
+    main ships the work: `commit` itself, where its change is the reviewed one verbatim, else the
+    reviewed head, which a merge contains.
+    """
+
+    way: Way
+    head_sha: str
+    main_sha: str
+    commit: str
+    tree: str
+    ships: str
+    ref: str
+
+
+@dataclass(frozen=True, slots=True)
+class Clash:
+    """An approved head that cannot be brought onto an observed main without a person.
+
+    `commit` is the one that does not fit, `base` what it started from. `paths` are for reading, and
+    bounded; `path_count` is exact.
+    """
+
+    head_sha: str
+    main_sha: str
+    base_sha: str
+    commit: str
+    paths: tuple[str, ...]
+    path_count: int
 
 
 class ObjectSharing(StrEnum):

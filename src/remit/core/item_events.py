@@ -16,6 +16,7 @@ from remit.core.events import Event, event
 from remit.core.facts import Lease
 from remit.core.work_events import (
     CompletionReported,
+    IntegrationTested,
     ItemClosed,
     ItemReopened,
     ItemTriaged,
@@ -36,6 +37,7 @@ __all__ = [
     "DependencyRemoved",
     "DependencySettled",
     "ImportConfirmed",
+    "IntegrationTested",
     "ItemAdmitted",
     "ItemClosed",
     "ItemCreated",

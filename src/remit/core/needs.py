@@ -50,7 +50,7 @@ def needs(command: c.Command, ask: c.Ask) -> Iterable[Key]:
             keys += _intent(command)
         case c.AddDependency():
             keys.append(("item", command.target))
-        case k.ObserveEffect() | k.NoteTermination() | k.RepeatRequest():
+        case k.ObserveEffect() | k.NoteTermination() | k.RepeatRequest() | c.NotePush():
             keys.append(("effect", command.effect))
         case c.AcceptDecision() | c.RejectDecision():
             keys.append(("decision", command.decision))

@@ -94,9 +94,24 @@ def reconcile(
         return _pure(effect, checks, seen, bounds, now)
     assert destination is not None, "only PURE work has no destination"
     basis, until = arrival(effect, destination, seen)
-    state, why = _state(effect, destination, checks, seen, basis, until)
+    state, why = known(effect, destination, checks, seen, basis, until)
     following, triage = _next(effect, destination, state, why, until, record, bounds, now)
     return Finding(state, why, basis, checks, following, triage)
+
+
+def known(
+    effect: Effect,
+    destination: Destination,
+    checks: tuple[Check, ...],
+    seen: Seen,
+    basis: str,
+    until: int | None,
+) -> tuple[EffectState, str]:
+    """What is known of an effect after this look-up, and why: the table of CONTRACT 7.
+
+    ``basis`` says why nothing can arrive any more, ``until`` when that will be so; see ``arrival``.
+    """
+    return _state(effect, destination, checks, seen, basis, until)
 
 
 def arrival(effect: Effect, destination: Destination, seen: Seen) -> tuple[str, int | None]:

@@ -123,6 +123,36 @@ class RowResultRecord:
     checks: tuple[Check, ...]
 
 
+@event("item", "integrate")
+@dataclass(frozen=True, slots=True)
+class IntegrationTested(Event):
+    """The approved head was brought onto an observed main, and exactly that commit was tested.
+
+    ``effect`` is the push of it that is intended from here on, empty where a row failed and nothing
+    may be pushed. ``commit`` was made by ``way`` from ``head`` onto ``main_before``; ``base`` is where
+    the reviewed change began. ``approval`` is the event that approved it. ``waived`` is as in a
+    verification. Nothing here verifies anything: that is said of what was seen on main.
+    """
+
+    effect: str
+    way: str
+    head: str
+    base: str
+    approval: int
+    main_before: str
+    commit: str
+    tree: str
+    remote: str
+    ref: str
+    markers: bool
+    in_flight_ms: int | None
+    results: tuple[RowResultRecord, ...]
+    artifact_diff: str
+    missing_artifacts: tuple[str, ...]
+    out_of_scope: tuple[str, ...]
+    waived: tuple[tuple[str, str], ...]
+
+
 @event("item", "verify")
 @dataclass(frozen=True, slots=True)
 class VerificationRecorded(Event):

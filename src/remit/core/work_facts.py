@@ -13,12 +13,35 @@ from remit.core.change import quick
 
 @quick
 @dataclass(frozen=True, slots=True)
+class Push:
+    """The newest push that was intended of a round of work, of what was tested before.
+
+    ``commit`` is exactly what may land on ``ref`` of ``remote``, and only where that still names
+    ``expected``. ``markers`` says that the remote keeps remit's marker of it; ``in_flight_ms`` is how
+    long a push may be under way after its sender has ended, None where nobody can say. ``seq`` is
+    the event that holds what was tested.
+    """
+
+    effect: str
+    way: str
+    commit: str
+    expected: str
+    remote: str
+    ref: str
+    markers: bool
+    in_flight_ms: int | None
+    seq: int
+
+
+@quick
+@dataclass(frozen=True, slots=True)
 class Work:
     """What was handed in, reviewed and observed of the current round of work.
 
     ``bound`` pairs each row and requirement with its digest as it was at the approval. ``waived``
     pairs rows that the newest verification let go unproved with the decision that allowed it.
-    ``review_proof`` is how the approval was proved, empty where it was only asserted.
+    ``review_proof`` is how the approval was proved, empty where it was only asserted. ``push`` is the
+    newest push of it that was intended.
     """
 
     lease: str
@@ -36,6 +59,7 @@ class Work:
     bound: tuple[tuple[str, str], ...] = ()
     waived: tuple[tuple[str, str], ...] = ()
     review_proof: str = ""
+    push: Push | None = None
 
 
 @quick

@@ -108,12 +108,12 @@ class GitDestination:
             raise NotSent(f"{self.name} undoes nothing", "push a commit that reverts the first")
         what = f"push {request.effect_id} to {self.name}"
         refuse_ended(request, self.now(), self.name)
-        commit, expected = _asked(request, what)
-        git = _Bounded(self, request.timeout_ms)
+        commit, expected = asked_for(request, what)
+        git = Bounded(self, request.timeout_ms)
         try:
-            _follows(git, commit, expected)
+            follows(git, commit, expected)
             stands = self._marker(git, short(request.key))
-        except _GitError as error:
+        except GitError as error:
             raise NotSent(f"cannot {what}: {error}", "see the remote") from None
         if stands.fence > request.fence:
             raise Answered(
@@ -132,7 +132,7 @@ class GitDestination:
         )
         try:
             blob = git.run("hash-object", "-w", "--stdin", stdin=wanted.text()).text
-        except _GitError as error:
+        except GitError as error:
             raise NotSent(f"cannot {what}: {error}", "see the repository") from None
         self._push(git, what, stands, short(request.key), blob, (commit, expected))
         return Response(commit, replayed=False)
@@ -140,7 +140,7 @@ class GitDestination:
     def look_up(self, look_up: LookUp) -> Seen:
         """Read the marker, confirming a fence first, and see that the ref contains the commit."""
         what = f"look {look_up.effect_id} up in {self.name}"
-        git = _Bounded(self, look_up.timeout_ms)
+        git = Bounded(self, look_up.timeout_ms)
         mark, consistent = short(look_up.key), self.declared.lookup_consistent
         try:
             stands = self._marker(git, mark)
@@ -158,14 +158,18 @@ class GitDestination:
                 ("commit", stands.commit),
                 ("ref_now", stands.ref_now),
             )
-            lost = () if self._contains(git, stands) else (f"{self.ref} lacks {stands.commit}",)
+            lost = (
+                ()
+                if self.contains(git, stands.commit, stands.ref_now)
+                else (f"{self.ref} lacks {stands.commit}",)
+            )
             return Seen(Result.FOUND, 1, values, lost, consistent, stands.fence)
-        except (_GitError, NoAnswer, Answered) as error:
+        except (GitError, NoAnswer, Answered) as error:
             return unavailable(f"cannot {what}: {error}")
 
     def _push(
         self,
-        git: _Bounded,
+        git: Bounded,
         what: str,
         stands: Marker,
         mark: str,
@@ -178,33 +182,9 @@ class GitDestination:
         if move:
             leases.append(f"--force-with-lease={self.ref}:{move[1]}")
             specs.append(f"{move[0]}:{self.ref}")
-        args = (
-            "push",
-            "--porcelain",
-            "--atomic",
-            "--no-verify",
-            *leases,
-            "--",
-            self.remote,
-            *specs,
-        )
-        try:
-            done = git.run(*args, network=True, answers=(0, 1))
-        except _GitError as error:
-            raise NoAnswer(f"cannot {what}: {error}", "look it up") from None
-        if done.exit_code:
-            refused = [line for line in done.text.splitlines() if line.startswith("!")]
-            said = "; ".join(refused)[:400].replace("\t", " ")
-            if not refused:
-                raise NoAnswer(f"cannot {what}: git push failed", "look it up")
-            stale = "stale info" in said
-            raise Answered(
-                Reason.STALE_FENCE if stale else Reason.REJECTED,
-                f"cannot {what}: {said}",
-                "the ref or the marker has moved; look the effect up" if stale else "see why",
-            )
+        pushed(git, what, self.remote, leases, specs, atomic=True)
 
-    def _marker(self, git: _Bounded, mark: str) -> Marker:
+    def _marker(self, git: Bounded, mark: str) -> Marker:
         """What the remote has under the marker and the ref, asked of it just now."""
         name = _MARKERS + mark
         told = git.run("ls-remote", "--refs", "--", self.remote, name, self.ref, network=True).text
@@ -221,26 +201,23 @@ class GitDestination:
             texts = {n: str(said[n]) for n in ("effect_id", "digest", "manifest_id", "commit")}
             return Marker(oid, ref_now, int(said["fence"]), **texts)
         except (ValueError, TypeError, KeyError):
-            raise _GitError(f"{name} is no marker of remit's") from None
+            raise GitError(f"{name} is no marker of remit's") from None
 
-    def _contains(self, git: _Bounded, stands: Marker) -> bool:
-        """Whether the ref still has the commit within it."""
-        if stands.ref_now == stands.commit:
-            return True
-        if not stands.ref_now:
-            return False
+    def contains(self, git: Bounded, commit: str, now: str) -> bool:
+        """Whether the ref, which names ``now``, has the commit within it."""
+        if not now or now == commit:
+            return bool(now)
         git.run(
             "fetch", "--no-tags", "--no-write-fetch-head", "--", self.remote, self.ref, network=True
         )
-        done = git.run("merge-base", "--is-ancestor", stands.commit, stands.ref_now, answers=(0, 1))
-        return done.exit_code == 0
+        return git.run(*_WITHIN, commit, now, answers=(0, 1)).exit_code == 0
 
 
-class _GitError(Exception):
+class GitError(Exception):
     """Git, or what it gave, did not say what was asked."""
 
 
-class _Bounded:
+class Bounded:
     """Runs git for one call, within the time that the whole call has."""
 
     def __init__(self, destination: GitDestination, timeout_ms: int) -> None:
@@ -250,6 +227,7 @@ class _Bounded:
     def run(
         self, *args: str, stdin: bytes = b"", network: bool = False, answers: tuple[int, ...] = (0,)
     ) -> GitRun:
+        """Run git once, within what is left. Raises ``GitError``."""
         left = max(1, int((self._end - time.monotonic()) * 1_000))
         limits = self._of.git.limits
         bounds = GitLimits(
@@ -265,11 +243,33 @@ class _Bounded:
             network=network,
         )
         if isinstance(done, RepositoryRefusal):
-            raise _GitError(done.message)
+            raise GitError(done.message)
         return done
 
 
-def _asked(request: Request, what: str) -> tuple[str, str]:
+def pushed(
+    git: Bounded, what: str, remote: str, leases: list[str], specs: list[str], *, atomic: bool
+) -> None:
+    """Push once, under leases. Raises ``NoAnswer`` and ``Answered``."""
+    how = ["--porcelain", *(["--atomic"] if atomic else []), "--no-verify"]
+    try:
+        done = git.run("push", *how, *leases, "--", remote, *specs, network=True, answers=(0, 1))
+    except GitError as error:
+        raise NoAnswer(f"cannot {what}: {error}", "look it up") from None
+    if done.exit_code:
+        refused = [line for line in done.text.splitlines() if line.startswith("!")]
+        said = "; ".join(refused)[:400].replace("\t", " ")
+        if not refused:
+            raise NoAnswer(f"cannot {what}: git push failed", "look it up")
+        stale = "stale info" in said
+        raise Answered(
+            Reason.STALE_FENCE if stale else Reason.REJECTED,
+            f"cannot {what}: {said}",
+            "the ref or the marker has moved; look the effect up" if stale else "see why",
+        )
+
+
+def asked_for(request: Request, what: str) -> tuple[str, str]:
     """Which commit, over which."""
     try:
         said = json.loads(request.payload)
@@ -284,11 +284,11 @@ def _asked(request: Request, what: str) -> tuple[str, str]:
     return commit, expected
 
 
-def _follows(git: _Bounded, commit: str, expected: str) -> None:
+def follows(git: Bounded, commit: str, expected: str) -> None:
     """See that the commit is here and goes on from the expected one, so that a push drops none."""
     git.run("cat-file", "-e", f"{commit}^{{commit}}")
     if expected and git.run(*_WITHIN, expected, commit, answers=(0, 1)).exit_code:
-        raise _GitError(f"{commit} does not go on from {expected}")
+        raise GitError(f"{commit} does not go on from {expected}")
 
 
 def _replay(request: Request, commit: str, stands: Marker, what: str) -> Response:

@@ -12,11 +12,14 @@ from typing import Any, Protocol
 
 from remit.core.backlog import ImportedRow, UnfitRow
 from remit.core.gitfacts import (
+    Brought,
+    Clash,
     CloneMade,
     MainObservation,
     RepositoryRefusal,
     ShipObservation,
     Takeover,
+    Way,
 )
 from remit.core.rows import RowResult, RowSpec
 
@@ -78,6 +81,23 @@ class Repository(Protocol):
         self, clone_dir: Path | None, head: str, attempt_id: str
     ) -> Takeover | RepositoryRefusal:
         """Bring a commit into the host repository and keep it."""
+        ...
+
+
+class Landing(Protocol):
+    """Makes what would land of approved work, from objects alone; it pushes nothing."""
+
+    def bring_onto(
+        self,
+        item: str,
+        head: str,
+        base: str,
+        main: str,
+        way: Way,
+        seconds: int,
+        branches: Sequence[str] = (),
+    ) -> Brought | Clash | RepositoryRefusal:
+        """Bring a reviewed change onto an observed main, or say where both clash."""
         ...
 
 

@@ -5,8 +5,8 @@ the facts of `remit.core.gitfacts` or with a `RepositoryRefusal` as a value. Exc
 It holds no state but its settings; each call looks at the repository anew, so that one object may
 be kept for the life of a process and used from several threads.
 
-It never merges, commits or pushes, and never writes to the person's branches, remote-tracking
-refs, tags, index or work tree: only to `refs/remit/` and to directories that it makes.
+It never pushes, and never writes to the person's branches, remote-tracking refs, tags, index or work
+tree: only objects, `refs/remit/`, and directories that it makes.
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ from pathlib import Path
 
 from remit.core.gitfacts import (
     ArtifactDiff,
+    Brought,
     CheckoutMade,
+    Clash,
     CloneMade,
     MainObservation,
     ObjectSharing,
@@ -25,13 +27,23 @@ from remit.core.gitfacts import (
     RepositoryRefusal,
     ShipObservation,
     Takeover,
+    Way,
     is_attempt_id,
     is_branch_name,
 )
 from remit.core.rows import Mutation
 from remit.machine.git import Git
 from remit.repository import branches as attempt_branches
-from remit.repository import brought, clones, guests, mutating, observing, patches, rescuing
+from remit.repository import (
+    brought,
+    clones,
+    guests,
+    landing,
+    mutating,
+    observing,
+    patches,
+    rescuing,
+)
 from remit.repository.host import Host, locate, sha_refusal
 from remit.repository.observing import Reviewed, Upstream
 
@@ -166,6 +178,31 @@ class GitRepository:
             return refusal
         where = None if clone_dir is None else clone_dir.absolute()
         return clones.take_over(host, self._upstream, where, head, attempt_id)
+
+    def bring_onto(
+        self,
+        item: str,
+        head: str,
+        base: str,
+        main: str,
+        way: Way,
+        seconds: int,
+        branches: Sequence[str] = (),
+    ) -> Brought | Clash | RepositoryRefusal:
+        """Make what would land of a reviewed change on an observed `main`, and push nothing.
+
+        Where `head` goes on from `main` that is `head` itself; else a merge of both or each commit
+        put onto main, by `way`. `seconds` is the time of the commits. No work tree, hook or filter
+        plays a part. A clash is an answer. `branches` are as in `observe_ship`.
+
+        Refuses BAD_SHA, COMMIT_ABSENT, NOT_A_COMMIT, BRANCH_MOVED, REMOTE_SPLIT, GIT_TOO_OLD,
+        HISTORY_NOT_LINEAR and PATCH_DIFFERS (of a rebase), NOTHING_LEFT.
+        """
+        host = self._host(f"integrate {item}")
+        if isinstance(host, RepositoryRefusal):
+            return host
+        wanted = landing.Wanted(item, head, base, main, way, seconds, tuple(branches))
+        return landing.bring_onto(host, self._upstream, wanted)
 
     def guest_head(self, clone_dir: Path, branch: str) -> str | RepositoryRefusal:
         """The commit that a branch of a guest's clone names, read without running git in it.

@@ -31,7 +31,7 @@ from remit.service.operations import Operations
 CHUNK: Final = 100
 """Leases that one transaction ends, and items that one holds."""
 
-WAITING: Final = (Status.DRAFT, Status.HELD, Status.READY, Status.TRIAGED)
+WAITING: Final = (Status.DRAFT, Status.HELD, Status.READY, Status.APPROVED, Status.TRIAGED)
 
 
 def adopt(
@@ -73,7 +73,7 @@ def adopt(
 
 
 def _carry(operations: Operations) -> int:
-    """Hold effect work of which the new epoch knows nothing; how many items that were."""
+    """Hold effect work of which the new epoch knows nothing, and put open pushes aside; how many."""
     carried = 0
     query = ItemQuery(statuses=WAITING, limit=CHUNK)
     while True:
@@ -81,13 +81,21 @@ def _carry(operations: Operations) -> int:
             names = tx.items(query)
             facts = tx.load([("item", name) for name in names])
         items = [fact for fact in facts.values() if isinstance(fact, Item)]
-        calls = [Call(CarryEpoch(i.id), QUEUE) for i in items if i.kind is Kind.EFFECT]
+        calls = [
+            Call(CarryEpoch(i.id), QUEUE) for i in items if i.kind is Kind.EFFECT or _pushed(i)
+        ]
         if calls:
             answers = operations.engine.run(calls)
             carried += sum(isinstance(a, Done) and bool(a.events) for a in answers)
         if len(names) < CHUNK or not items:
             return carried
         query = replace(query, after=max(item.number for item in items))
+
+
+def _pushed(item: Item) -> bool:
+    """Whether a push of approved work was intended, so that it may be open."""
+    work = item.work if item.status is Status.APPROVED else None
+    return work is not None and work.push is not None
 
 
 def _end_leases(operations: Operations, epoch: int, progress: Callable[[int], None] | None) -> int:

@@ -25,6 +25,9 @@ SEEN: Final = frozenset(
         c.RecordTakeover,
         c.RecordAttempt,
         c.RecordParityProof,
+        c.IntendPush,
+        c.FailIntegration,
+        c.NotePush,
         c.RecordClockJump,
         c.Settle,
         *APPLYING,
@@ -111,6 +114,6 @@ def hearsay(command: Command) -> Refused:
     return Refused(
         Code.BAD_INPUT,
         f"cannot take a {type(command).__name__} from a caller: remit records it when it has seen it",
-        "use the operations that look: hand_in, mark_shipped, verify, score, reconcile, apply_plan",
+        "use the operations that look: hand_in, integrate, mark_shipped, verify, score, reconcile, apply_plan",
         {"command": type(command).__name__},
     )

@@ -26,7 +26,7 @@ from remit.ports import ReadTx
 from remit.ports.outside import Repository, Verifier
 from remit.service.answered import answer_under, event_under
 from remit.service.engine import Answer, Call, Done
-from remit.service.handed_in import branches_of, taken_over
+from remit.service.handed_in import branches_of, not_taken, taken_over
 from remit.service.operations import Operations
 from remit.service.outside import nothing_new, refused_by
 from remit.service.reading.items import exact
@@ -55,7 +55,7 @@ class Delivery:
 
     def _item(self, name: str) -> Item | Refused:
         with self.operations.store.read() as tx:
-            return _load(tx, name)
+            return load_exact(tx, name)
 
     def clone(self, name: str, fence: int, directory: Path, branch: str = "") -> Cloned | Refused:
         """Make the clone of a live lease's attempt and record it in the attempt's stream.
@@ -188,18 +188,13 @@ class Delivery:
         )
         if before is not None:
             return before
-        work = _approved(item)
+        work = approved_work(item, "ship")
         if isinstance(work, Refused):
             return work
         with self.operations.store.read() as tx:
             taken, branches = taken_over(tx, work), branches_of(tx, work)
         if not taken:
-            return Refused(
-                Code.COMMIT_ABSENT,
-                f"cannot ship {item.id}: the commits of {work.head} were reported, never taken over",
-                "hand the work in from its clone: 'remit report completion'",
-                {"item": item.id, "head": work.head},
-            )
+            return not_taken(item, work, "ship")
         seen = self._observe(sha, work, branches, accept_rewrite)
         if isinstance(seen, RepositoryRefusal):
             return refused_by(seen)
@@ -234,7 +229,9 @@ class Delivery:
         """Look from the last main observed before it landed; that may be the reviewed base."""
         before = self.repository.last_observed_main()
         bases = [work.base]
-        if isinstance(before, str) and before != work.base:
+        if work.push is not None and work.push.expected != work.base:
+            bases.insert(0, work.push.expected)
+        if isinstance(before, str) and before not in bases:
             bases.insert(0, before)
         seen: Any = None
         for main_before in bases:
@@ -269,7 +266,7 @@ class Delivery:
         """
         asked_by = self.operations.caller.actor
         with self.operations.store.read() as tx:
-            item = _load(tx, name)
+            item = load_exact(tx, name)
             rows = [] if isinstance(item, Refused) else rows_of(tx, item)
         if isinstance(item, Refused):
             return item
@@ -331,7 +328,7 @@ class Delivery:
         with ``VERIFICATION_STALE``.
         """
         with self.operations.store.read() as tx:
-            item = _load(tx, name)
+            item = load_exact(tx, name)
             if isinstance(item, Refused):
                 return item
             command = score_of(tx, item, row_id, passed=passed, reason=reason, digest=digest)
@@ -345,7 +342,7 @@ def attempt_of(lease: Lease) -> str:
     return attempt_id(lease.fence >> EPOCH_SHIFT, lease.item, lease.attempt)
 
 
-def _load(tx: ReadTx, name: str) -> Item | Refused:
+def load_exact(tx: ReadTx, name: str) -> Item | Refused:
     """The item with exactly this id or work id, since what follows may write."""
     found = exact(tx, name)
     item = tx.load([("item", found)])["item", found] if found else None
@@ -381,12 +378,13 @@ def _shipped(item: Item) -> Work | Refused:
     )
 
 
-def _approved(item: Item) -> Work | Refused:
+def approved_work(item: Item, doing: str) -> Work | Refused:
+    """What was approved of an item, or ``TRANSITION_REFUSED``."""
     if item.status is Status.APPROVED and item.work is not None:
         return item.work
     return Refused(
         Code.TRANSITION_REFUSED,
-        f"cannot ship {item.id}: it is {item.status}, ship starts from approved",
+        f"cannot {doing} {item.id}: it is {item.status}, {doing} starts from approved",
         f"see where it stands with 'remit show {item.id}'",
         {"item": item.id, "status": item.status.value},
     )

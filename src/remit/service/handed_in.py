@@ -10,8 +10,9 @@ from __future__ import annotations
 from typing import Final
 
 from remit.core.events import CloneMade, stream_of
-from remit.core.facts import Work
+from remit.core.facts import Item, Work
 from remit.core.item_events import CompletionReported
+from remit.core.refusals import Code, Refused
 from remit.ports import ReadTx
 
 _CLONES: Final = 1_000
@@ -22,6 +23,16 @@ def taken_over(tx: ReadTx, work: Work) -> bool:
     """Whether remit took the commits of this round over itself."""
     event = tx.at_seq([work.completed_seq])[work.completed_seq].event
     return isinstance(event, CompletionReported) and event.taken_over
+
+
+def not_taken(item: Item, work: Work, doing: str) -> Refused:
+    """``COMMIT_ABSENT``: head and base of the work are only what somebody said."""
+    return Refused(
+        Code.COMMIT_ABSENT,
+        f"cannot {doing} {item.id}: the commits of {work.head} were reported, never taken over",
+        "hand the work in from its clone: 'remit report completion'",
+        {"item": item.id, "head": work.head},
+    )
 
 
 def branches_of(tx: ReadTx, work: Work) -> tuple[str, ...]:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from remit.service.delivery import Delivery
     from remit.service.engine import Engine
     from remit.service.feed import Entry, Position
+    from remit.service.integrating import Integration
     from remit.service.operations import Operations
     from remit.service.transfer import Moved
     from remit.stores.clock import Readings
@@ -51,6 +52,7 @@ class Settings:
     remote: str = "origin"
     main: str = "main"
     group_wait_ms: int = 0
+    markers: bool = True  # whether the remote takes refs of remit's
 
 
 def path_of(url: str) -> Path:
@@ -170,11 +172,10 @@ class Ledger:
             yield past
 
     def events(self, after: int | Position = 0) -> Iterator[Entry]:
-        """All events after a seq or a kept position, up to the newest of now; see ``service.feed``.
+        """All events after a seq or a kept position, each with its own; see ``service.feed``.
 
-        Each entry has the event and the position to go on from. Raises ``CURSOR_OF_ANOTHER``,
-        ``CURSOR_AHEAD`` or ``CURSOR_DIVERGED`` where this ledger is not what the position was kept
-        of: another one, or the same after it was put back.
+        Raises ``CURSOR_OF_ANOTHER``, ``CURSOR_AHEAD`` or ``CURSOR_DIVERGED`` where the position was
+        kept of another ledger, or of the same before it was put back.
         """
         from remit.service import feed
 
@@ -191,6 +192,12 @@ class Ledger:
 
         git = GitRepository(repository, self.settings.remote, self.settings.main)
         return Delivery(acting or self.acting(actor), git, BuiltInVerifier(git))
+
+    def integration(self, actor: str, repository: Path, **how: Any) -> Integration:
+        """What integrates approved work; ``how`` is that of ``wiring.integrating.integration``."""
+        from remit.wiring.integrating import integration
+
+        return integration(self, actor, repository, **how)
 
     def close(self) -> None:
         """Release the store."""

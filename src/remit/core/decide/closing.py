@@ -26,6 +26,7 @@ from remit.core.decisions import (
     rivals,
 )
 from remit.core.effect_states import own_effect
+from remit.core.effects import cancel_in_flight
 from remit.core.facts import Item
 from remit.core.intents import intent_of
 from remit.core.refusals import Code, Refused
@@ -47,6 +48,9 @@ def _close(draft: Draft, cmd: c.CloseItem) -> Refused | None:
     refused = _may_close(draft, item, cmd)
     if refused is not None:
         return refused
+    pushed = cmd.outcome == Outcome.CANCELLED and item.status is Status.APPROVED
+    if pushed and cancel_in_flight(draft, item, cmd.reason.inline):
+        return None  # its push is looked up first, and then it is closed or shipped
     if cmd.outcome == Outcome.CANCELLED and item.status in _ASIDE:
         put_aside(draft, item, TriageKind.CANCELLED_IN_FLIGHT, reason=cmd.reason.inline)
         item = draft.item(item.id) or item
@@ -66,7 +70,7 @@ def _close(draft: Draft, cmd: c.CloseItem) -> Refused | None:
 def _unresolved(draft: Draft, item: Item, name: str) -> Decision | Refused:
     """The decision that records the open effect of an item as unresolved (INV-4)."""
     effect = own_effect(draft.get, item)
-    if effect is None or effect.item != item.id:
+    if effect is None or effect.item != item.id or item.kind is not Kind.EFFECT:
         return bad("decision", name, f"none: {item.id} has no effect that could be open")
     decision = draft.get("decision", name)
     need = EffectNeed(DecisionKind.IRREVERSIBLE, (f"unresolved/{effect.id}",))

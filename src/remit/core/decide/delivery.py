@@ -185,11 +185,15 @@ def _unproved(draft: Draft, item: Item, work: Work) -> Refused | None:
     )
 
 
-def _ship(draft: Draft, cmd: c.ObserveShip) -> Refused | None:
-    item = find(draft, cmd.item)
+def approved_for(draft: Draft, name: str, doing: str) -> tuple[Item, Work] | Refused:
+    """The item whose approval lets its work ``doing``: proved, and bound to what is registered.
+
+    Refuses ``APPROVAL_STALE`` where a row or a requirement is not what was approved.
+    """
+    item = find(draft, name)
     if isinstance(item, Refused):
         return item
-    work = _handed_in(item, "ship")
+    work = _handed_in(item, doing)
     if isinstance(work, Refused):
         return work
     refused = moving(item, "T08", Status.SHIPPED) or _unproved(draft, item, work)
@@ -199,10 +203,18 @@ def _ship(draft: Draft, cmd: c.ObserveShip) -> Refused | None:
     if changed:
         return Refused(
             Code.APPROVAL_STALE,
-            f"cannot ship {item.id}: {', '.join(changed[:5])} changed since it was approved",
+            f"cannot {doing} {item.id}: {', '.join(changed[:5])} changed since it was approved",
             f"a reviewer sends it back with 'remit review {item.id} --reject --reason …'",
             {"item": item.id, "changed": list(changed[:100]), "reviewer": work.reviewer},
         )
+    return item, work
+
+
+def _ship(draft: Draft, cmd: c.ObserveShip) -> Refused | None:
+    found = approved_for(draft, cmd.item, "ship")
+    if isinstance(found, Refused):
+        return found
+    item, work = found
     for what, sha in (("commit", cmd.sha), ("base", cmd.base)):
         if not is_full_sha(sha):
             return bad(what, sha, "a full commit id in lower-case hexadecimal")

@@ -27,6 +27,7 @@ from remit.core.claims import (
 )
 from remit.core.decide.asking import bad, find
 from remit.core.decide.closing import finish
+from remit.core.decide.pushing import carry_push, observed
 from remit.core.decide.repeating import may_observe, repeat_until, stale
 from remit.core.effect_facts import Destination, Effect, EffectState, Intent
 from remit.core.effect_states import suspect
@@ -43,7 +44,7 @@ from remit.core.reconcile import FOUND, NONE, RESULTS, Finding, Seen, reconcile
 from remit.core.refusals import Code, Refused
 from remit.core.retrying import JITTER
 from remit.core.settlement import review
-from remit.core.status import Outcome, Status
+from remit.core.status import Kind, Outcome, Status
 from remit.core.triage import RECONCILED, TriageKind, put_aside
 from remit.core.view import Draft
 
@@ -70,12 +71,17 @@ def _observe(draft: Draft, cmd: k.ObserveEffect) -> Refused | None:
             "see what there is with 'remit reconcile'",
             {"effect": cmd.effect},
         )
-    item, intent = draft.item(effect.item), intent_of(draft, effect.item)
-    if item is None or intent is None:
-        return bad("effect", effect.id, "one that belongs to work with an intent")
+    item = draft.item(effect.item)
+    if item is None:
+        return bad("effect", effect.id, "one that belongs to work")
     refused = may_observe(draft, item) or _fresh(draft, effect, cmd) or _sound(cmd)
     if refused is not None:
         return refused
+    if item.kind is Kind.DELIVERY:
+        return observed(draft, item, effect, cmd)
+    intent = intent_of(draft, item.id)
+    if intent is None:
+        return bad("effect", effect.id, "one that belongs to work with an intent")
     again = suspect(effect, draft.ledger.epoch)
     if again:
         carry_epoch(draft, item)
@@ -355,7 +361,10 @@ def _carry(draft: Draft, cmd: k.CarryEpoch) -> Refused | None:
     item = find(draft, cmd.item)
     if isinstance(item, Refused):
         return item
-    carry_epoch(draft, item)
+    if item.kind is Kind.DELIVERY:
+        carry_push(draft, item)
+    else:
+        carry_epoch(draft, item)
     return None
 
 

@@ -20,7 +20,7 @@ from remit.core.facts import Item, Triage
 from remit.core.refusals import Code, Refused
 from remit.core.settlement import review
 from remit.core.staleness import link
-from remit.core.status import ORDER, Status
+from remit.core.status import ORDER, Kind, Status
 from remit.core.triage import CLOSING, Resolution, TriageKind, allowed, put_aside
 from remit.core.view import Draft
 
@@ -96,7 +96,9 @@ def _apply(
 def _target(draft: Draft, item: Item, how: Resolution) -> tuple[Status, str, str, int]:
     origin = item.triaged_from or Status.DRAFT
     if shipped_by(draft, item):
-        return Status.SHIPPED, "", "", 0
+        seen = item.kind is Kind.EFFECT or (item.work is not None and item.work.shipped)
+        # A push that is there, but not yet the ship of it, goes on from where it was pushed.
+        return (Status.SHIPPED if seen else Status.APPROVED), "", "", 0
     if origin is Status.DRAFT:
         return Status.DRAFT, "", "", 0
     back = how is Resolution.RETURN and origin in (Status.IN_REVIEW, Status.APPROVED)

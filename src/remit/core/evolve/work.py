@@ -16,7 +16,7 @@ from remit.core.effect_facts import Intent
 from remit.core.events import Event, Recorded
 from remit.core.evolve import limits
 from remit.core.evolve.moves import Get, Out, account, add, check_move, item_of, load
-from remit.core.facts import Assurance, Hold, Item, RowOutcome, Triage, Work
+from remit.core.facts import Assurance, Hold, Item, Push, RowOutcome, Triage, Work
 from remit.core.fold import FoldError
 from remit.core.ids import EPOCH_SHIFT
 from remit.core.rows import Verdict
@@ -189,6 +189,20 @@ def _reopened(get: Get, rec: Recorded, ev: e.ItemReopened, out: Out) -> None:
     _moved(get, rec, ev, out, item, counted=0, **_queued(rec, ev))
 
 
+def _integrated(get: Get, rec: Recorded, ev: e.IntegrationTested, out: Out) -> None:
+    item = item_of(get, rec)
+    work = _work(rec, item)
+    if item.status is not Status.APPROVED or (ev.head, ev.approval) != (work.head, work.review_seq):
+        raise FoldError(rec, f"integrated {ev.head} of {item.id}, which is not what was approved")
+    if ev.effect:
+        push = Push(
+            ev.effect, ev.way, ev.commit, ev.main_before, ev.remote, ev.ref, ev.markers,
+            ev.in_flight_ms, rec.seq,
+        )  # fmt: skip
+        work = changed(work, push=push)
+    _kept(rec, out, item, work=work)
+
+
 def _shipped(get: Get, rec: Recorded, ev: e.ShipObserved, out: Out) -> None:
     item = item_of(get, rec)
     work = changed(
@@ -351,6 +365,7 @@ HANDLERS: Final[dict[type[Event], Handler]] = {
     e.CompletionReported: _completed,
     e.ReviewApproved: _approved,
     e.ItemReopened: _reopened,
+    e.IntegrationTested: _integrated,
     e.ShipObserved: _shipped,
     e.VerificationRecorded: _verified,
     e.ResultsMarkedStale: _stale,

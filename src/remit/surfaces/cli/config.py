@@ -26,6 +26,10 @@ TEMPLATE: Final = """\
 remote = "origin"
 main = "main"
 
+# Whether that remote takes small refs of remit's beside main (refs/remit/...), by which a push that was
+# interrupted is known for certain. Say false where it refuses them.
+markers = true
+
 # The lane of items that name none.
 class = "delivery"
 tenant = "default"
@@ -39,7 +43,15 @@ tenant = "default"
 # timeout_s = 600
 """
 
-_TOP: Final = {"remote": str, "main": str, "class": str, "tenant": str, "rules": dict}
+_TOP: Final = {
+    "remote": str,
+    "main": str,
+    "markers": bool,
+    "class": str,
+    "tenant": str,
+    "rules": dict,
+}
+_KINDS: Final = {str: "text", int: "a whole number", bool: "true or false", dict: "a table"}
 _RULE: Final = {
     "command": str,
     "rubric": str,
@@ -72,6 +84,7 @@ class Config:
     main: str = "main"
     work_class: str = "delivery"
     tenant: str = "default"
+    markers: bool = True
     rules: tuple[RuleConfig, ...] = field(default=())
 
 
@@ -111,6 +124,7 @@ def load(start: Path) -> Config:
         found.get("main", "main"),
         found.get("class", "delivery"),
         found.get("tenant", "default"),
+        found.get("markers", True),
         tuple(rules),
     )
 
@@ -131,8 +145,8 @@ def _check(
         if key not in known:
             names = ", ".join(known)
             raise _fault(path, _line(text, key), f"{where}{key} is unknown, expected {names}")
-        if not isinstance(value, known[key]) or isinstance(value, bool):
-            kind = {str: "text", int: "a whole number", dict: "a table"}[known[key]]
+        if type(value) is not known[key]:  # a bool is an int, and no number here
+            kind = _KINDS[known[key]]
             raise _fault(path, _line(text, key), f"{where}{key} is {value!r}, expected {kind}")
 
 

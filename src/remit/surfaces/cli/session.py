@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from remit.ports import ReadTx
     from remit.service.delivery import Delivery
     from remit.service.engine import Answer, Done
+    from remit.service.integrating import Integration
     from remit.service.operations import Operations
     from remit.surfaces.cli.config import Config
     from remit.wiring import Ledger
@@ -128,13 +129,22 @@ class Session:
         Its own configuration says which main is observed, not that of the folder one stands in: a
         worker may write what it likes in its clone.
         """
+        return self.ledger.delivery(self.actor, self.observed(repository), self.operations)
+
+    def integration(self, repository: Path | None = None) -> Integration:
+        """What integrates approved work of the git repository, configured as for ``delivery``."""
+        observed = self.observed(repository)
+        return self.ledger.integration(self.actor, observed, acting=self.operations)
+
+    def observed(self, repository: Path | None = None) -> Path:
+        """The repository whose main is observed; the ledger works by its configuration from now on."""
         from remit.surfaces.cli.config import load
         from remit.wiring import Settings
 
         observed = finding.repository(self.url, repository)
         config = load(observed.absolute())
-        self.ledger.settings = Settings(config.remote, config.main)
-        return self.ledger.delivery(self.actor, observed, self.operations)
+        self.ledger.settings = Settings(config.remote, config.main, markers=config.markers)
+        return observed
 
     def exact(self, name: str) -> str:
         """The item that a write names: an id or a whole work id, never an abbreviation."""
