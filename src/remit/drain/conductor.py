@@ -65,6 +65,7 @@ class Conductor:
             if resumed:
                 for check in self.hands.place.recover():
                     self.tell(Told("recovered", words=f"{check.check}: {check.observed}"))
+                self._look()
                 for entry in self.hands.record().live:
                     self._begin(Journey(self.hands, entry, self.options, self.tell))
             while True:

@@ -18,7 +18,7 @@ from remit.core.facts import Item, Lease
 from remit.core.refusals import Refused
 from remit.core.run_facts import Run, RunEntry
 from remit.core.triage_records import Evidence, aside, give_up
-from remit.drain.workplace import Integrated, Integrator, Task, Workplace
+from remit.drain.workplace import Integrated, Integrator, Workplace
 from remit.service.operations import lease_of
 from remit.service.reading import brief as briefs
 from remit.service.reading.registers import policy
@@ -180,19 +180,19 @@ class Hands:
         report = c.ReportProgress(entry.item, fence, c.Text(text), spent)
         self.work.report_progress(report, command_id=self._key(entry, f"progress/{number}"))
 
-    def evidence(
+    def seen(
         self,
         entry: RunEntry,
-        task: Task,
-        fence: int,
         phase: str,
         checks: tuple[Check, ...] = (),
         figures: tuple[tuple[str, str], ...] = (),
         text: str = "",
     ) -> None:
-        """Keep what was seen of an attempt in the attempt's own stream."""
+        """Keep what was seen of an attempt in the attempt's own stream, where there is anything."""
+        if not (checks or figures or text):
+            return
         record = c.RecordAttempt(
-            entry.item, fence, phase, checks, figures, c.Text(text), task.attempt
+            entry.item, entry.fence, phase, checks, figures, c.Text(text), entry.attempt
         )
         note_attempt(self.work, record)
 

@@ -26,13 +26,6 @@ if TYPE_CHECKING:
 
 Walk = Generator[Job, Any, Any]
 
-TRIES: Final = 4
-"""How often an integration or an observation that could not be made now is asked for."""
-
-_LATER: Final = frozenset(
-    {"EFFECT_UNRECONCILED", "MAIN_MOVED", "ROWS_BLOCKED", "REMOTE_UNREACHABLE",
-     "REPOSITORY_REFUSED", "NOT_SENT", "COMMIT_UNMERGED"}
-)  # fmt: skip
 _UNSHIPPABLE: Final = (
     Code.COMMIT_MISMATCH, Code.COMMIT_ABSENT, Code.COMMIT_UNMERGED, Code.MAIN_REWRITTEN,
 )  # fmt: skip
@@ -104,6 +97,7 @@ def _reviewed(journey: Journey, site: ReviewSite, item: Item, work: Work) -> Wal
     while True:
         left -= 1
         ready: Ready = yield site.ready
+        hands.seen(journey.entry, "review-probed", ready.checks)
         if ready.unfit:
             if left:
                 continue
@@ -113,6 +107,7 @@ def _reviewed(journey: Journey, site: ReviewSite, item: Item, work: Work) -> Wal
         journey.running(site.stop)
         worked: Worked = yield _agent(site, brief, reviewing.keep(hands.killed), journey.reviewing)
         journey.running(None)
+        hands.seen(journey.entry, "review-ended", worked.checks, worked.figures, worked.transcript)
         if not (worked.ending.killed and left) or journey.must_end():
             return worked.result
 
@@ -121,22 +116,11 @@ def _agent(site: ReviewSite, brief: str, keep: Keep, told: Callable[[Progress], 
     return lambda: site.work(brief, keep, told)
 
 
-def _asked(journey: Journey, act: Job) -> Walk:
-    """Ask until asking again could change nothing; the last answer counts."""
-    left = TRIES
-    while True:
-        answer = yield act
-        left -= 1
-        later = isinstance(answer, Refused) and answer.code.value in _LATER
-        if not later or not left or journey.must_end():
-            return answer
-
-
 def _integrate(journey: Journey) -> Walk:
     hands = journey.hands
     journey.act("integrate")
-    found: Integrated | Refused = yield from _asked(
-        journey, lambda: hands.integrate(journey.entry, journey.options.way)
+    found: Integrated | Refused = yield from journey.asked(
+        lambda: hands.integrate(journey.entry, journey.options.way)
     )
     if isinstance(found, Refused):
         journey.aside(f"integrate:{found.code.value}")
@@ -155,7 +139,7 @@ def _integrate(journey: Journey) -> Walk:
 def _ship(journey: Journey, sha: str) -> Walk:
     hands = journey.hands
     journey.act("ship")
-    answer: Answer = yield from _asked(journey, lambda: hands.ship(journey.entry, sha))
+    answer: Answer = yield from journey.asked(lambda: hands.ship(journey.entry, sha))
     if not isinstance(answer, Refused):
         return
     if answer.code not in _UNSHIPPABLE:
@@ -168,7 +152,7 @@ def _ship(journey: Journey, sha: str) -> Walk:
 def _verify(journey: Journey) -> Walk:
     hands = journey.hands
     journey.act("verify")
-    answer: Answer = yield from _asked(journey, lambda: hands.verify(journey.entry))
+    answer: Answer = yield from journey.asked(lambda: hands.verify(journey.entry))
     if isinstance(answer, Refused):
         journey.aside(f"verify:{answer.code.value}")
     else:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
-from remit.core.gitfacts import ObjectSharing
+from remit.core.gitfacts import ObjectSharing, RepositoryRefusal
 from remit.core.refusals import Code, Refused
 from remit.core.run_facts import Run
 from remit.drain.conductor import Conductor
@@ -30,6 +30,7 @@ from remit.service.operations import Operations
 from remit.verify.builtin import BuiltInVerifier
 from remit.wiring import Ledger, on_server, path_of
 from remit.wiring.isolating import before_work, row_walls, sandbox, secret_scanner
+from remit.wiring.scanning import Scans
 from remit.wiring.workplace import Ground, Machine, python_shown
 
 RUNS: Final = "runs"
@@ -133,10 +134,11 @@ def machine(here: Here, run: str, told: Told) -> Machine:
             code=Code.BAD_INPUT,
         ) from error
     shown = (*python_shown(), *(Path(name) for name in told.shown))
+    repository = _git(here)
     ground = Ground(
-        _git(here),
+        repository,
         sandbox(),
-        secret_scanner(),
+        Scans(repository, secret_scanner()),
         before_work,
         suspicious,
         records,
@@ -150,15 +152,17 @@ def machine(here: Here, run: str, told: Told) -> Machine:
 
 def _git(here: Here) -> GitRepository:
     settings = here.ledger.settings
-    return GitRepository(
+    found = GitRepository(
         here.repository, settings.remote, settings.main, sharing=ObjectSharing.BORROWED
     )
+    located = found.located()
+    return found if isinstance(located, RepositoryRefusal) else located
 
 
 def conductor(here: Here, run: Run, holder: str, place: Machine, tell: Tell) -> Conductor:
     """The conductor of a run that this process holds as ``holder``."""
     told = told_of(run)
-    git = _git(here)
+    git = place.ground.repository
     walls = None if told.sandbox_decision else row_walls(place.ground.shown)
     verifier = BuiltInVerifier(git, walls)
 
@@ -170,7 +174,7 @@ def conductor(here: Here, run: Run, holder: str, place: Machine, tell: Tell) -> 
 
     integrator: Integrator | None = None
     if told.options.way != "none":
-        integrator = here.ledger.integration(run.actor, here.repository, verifier=verifier)
+        integrator = here.ledger.integration(run.actor, here.repository, verifier=verifier, git=git)
     reviewer = run.reviewer if place.reviewer is not None else ""
     hands = Hands(
         run.id, holder, run.actor, reviewer, operations_of, delivery_of, integrator, place
