@@ -90,7 +90,9 @@ class AtWork:
             return False
         journey.act("examine")
         found: Examined = yield lambda: self.site.examine(journey.entry.head)
-        self._evidence("examined", found.checks)
+        if found.trouble is not None and not journey.must_end():
+            found = yield lambda: self.site.examine(journey.entry.head)
+        self.hands.seen(self.journey.entry, "examined", found.checks)
         if found.trouble is not None:
             yield from self._release(found.trouble.code.value, "lost")
             return False
@@ -103,9 +105,12 @@ class AtWork:
         journey = self.journey
         journey.act("hand-in")
         entry, spent = journey.entry, self._spent()
-        answer = yield lambda: self.hands.complete(
-            entry, self.hold.fence, found.head, self.site.clone, self.task.branch, self.said, spent
-        )
+        answer = yield from journey.asked(
+            lambda: self.hands.complete(
+                entry, self.hold.fence, found.head, self.site.clone, self.task.branch, self.said,
+                spent,
+            )
+        )  # fmt: skip
         if isinstance(answer, Refused):
             if answer.code is Code.NOTHING_TO_REVIEW:
                 code = words.NOTHING_COMMITTED
@@ -119,6 +124,9 @@ class AtWork:
     def _attempt(self) -> Walk:
         """Clone, brief, probes and the agent, again where it was killed from outside."""
         journey = self.journey
+        if journey.must_end():
+            yield from self._release(words.STOPPED, "released")
+            return None
         if not words.later("started", journey.entry.step) and not self._may_restart():
             yield from self._release(words.INTERRUPTED, "released")
             return None
@@ -128,7 +136,7 @@ class AtWork:
             journey.starts += 1
             journey.note("started", detail=f"starts={journey.starts}")
             worked: Worked = yield from self._agent()
-            if not worked.ending.killed or journey.halted or not self._may_restart():
+            if not worked.ending.killed or journey.must_end() or not self._may_restart():
                 break
             journey.tell(Told("restarted", self.task.item, worked.result.code))
         result = worked.result
@@ -159,33 +167,41 @@ class AtWork:
         journey.act("clone")
         before: Kept | None = yield site.left
         if before is not None:
-            self._evidence("rescued", (), kept_figures(before))
+            self.hands.seen(self.journey.entry, "rescued", (), kept_figures(before))
             if before.folder:
                 yield from self._release(words.NO_CLONE, "lost")
                 return False
-        cloned = yield lambda: self.hands.clone(journey.entry, self.hold.fence, site.clone)
+        cloned = yield from journey.asked(
+            lambda: self.hands.clone(journey.entry, self.hold.fence, site.clone)
+        )
         if isinstance(cloned, Refused):
             yield from self._release(f"{words.NO_CLONE}:{cloned.code.value}", "lost")
             return False
         journey.note("cloned")
         journey.note("briefed")
-        if journey.halted:
+        if journey.must_end():
             yield from self._release(words.STOPPED, "released")
             return False
         journey.act("probe")
-        for left in reversed(range(LOOKS)):
-            ready: Ready = yield site.ready
-            self._evidence("probed", ready.checks)
-            if not left or all(check.result is Result.FAIL for check in ready.unfit):
-                break
+        ready: Ready = yield from self._probed()
         if ready.unfit:
             attempt = self.task.attempt
             yield from self._fail(words.PROBE_REFUSED, lambda _: unfit_record(ready, attempt))
             return False
         journey.note("probed")
-        if journey.halted:
+        if journey.must_end():
             yield from self._release(words.STOPPED, "released")
         return not journey.settled
+
+    def _probed(self) -> Walk:
+        """What the probes found; where one could not look it is asked again, where one got out not."""
+        left = LOOKS
+        while True:
+            ready: Ready = yield self.site.ready
+            self.hands.seen(self.journey.entry, "probed", ready.checks)
+            left -= 1
+            if not left or all(check.result is Result.FAIL for check in ready.unfit):
+                return ready
 
     def _agent(self) -> Walk:
         self.journey.act("work")
@@ -198,7 +214,9 @@ class AtWork:
         finally:
             self.hold.working = False
             self.journey.running(None)
-        self._evidence("ended", worked.checks, worked.figures, worked.transcript)
+        self.hands.seen(
+            self.journey.entry, "ended", worked.checks, worked.figures, worked.transcript
+        )
         return worked
 
     def _keep(self) -> Keep:
@@ -236,7 +254,7 @@ class AtWork:
         """Save what the attempt left, before anything says that it is over."""
         self.journey.act("keep")
         kept: Kept = yield self.site.keep
-        self._evidence("rescued", (), kept_figures(kept))
+        self.hands.seen(self.journey.entry, "rescued", (), kept_figures(kept))
         return kept
 
     def _fail(self, code: str, make: Callable[[tuple[str, ...]], Evidence]) -> Walk:
@@ -284,18 +302,6 @@ class AtWork:
             journey.settle("released", spent)
         else:
             journey.settle("lost", spent, words.LEASE_LOST)
-
-    def _evidence(
-        self,
-        phase: str,
-        checks: tuple[Any, ...],
-        figures: tuple[tuple[str, str], ...] = (),
-        text: str = "",
-    ) -> None:
-        if checks or figures or text:
-            self.hands.evidence(
-                self.journey.entry, self.task, self.hold.fence, phase, checks, figures, text
-            )
 
 
 def kept_figures(kept: Kept) -> tuple[tuple[str, str], ...]:

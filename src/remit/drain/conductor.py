@@ -65,6 +65,7 @@ class Conductor:
             if resumed:
                 for check in self.hands.place.recover():
                     self.tell(Told("recovered", words=f"{check.check}: {check.observed}"))
+                self._look()
                 for entry in self.hands.record().live:
                     self._begin(Journey(self.hands, entry, self.options, self.tell))
             while True:
@@ -159,6 +160,10 @@ class Conductor:
                 self._end(Ending(bound))
         elif refused.code is Code.RUN_OVERTAKEN:
             raise Overtaken(refused)
+        elif refused.code in (Code.RUN_STOPPING, Code.KILL_SWITCH_ON):
+            return  # the next look says what follows
+        elif refused.code.value.startswith("DECISION"):
+            self._end(Ending("decision"))
         elif bound != "parallel":
             self.passed.add(item)
             self.hands.refuse(item, refused)
@@ -219,7 +224,7 @@ class Conductor:
     # What it leaves.
 
     def _abandon_all(self, why: str) -> None:
-        """This process drives the run no more: end what runs, and write nothing."""
+        """End what runs and write nothing: the run is no longer this process's to drive."""
         for one in self.live.values():
             one.journey.stop(why)
         self.hands.place.end_all()

@@ -18,10 +18,11 @@ from remit.core.facts import Item, Lease
 from remit.core.refusals import Refused
 from remit.core.run_facts import Run, RunEntry
 from remit.core.triage_records import Evidence, aside, give_up
-from remit.drain.workplace import Integrated, Integrator, Task, Workplace
+from remit.drain.workplace import Integrated, Integrator, Workplace
 from remit.service.operations import lease_of
 from remit.service.reading import brief as briefs
 from remit.service.reading.registers import policy
+from remit.service.running import note_attempt
 
 if TYPE_CHECKING:
     from remit.ports import ReadTx
@@ -179,21 +180,21 @@ class Hands:
         report = c.ReportProgress(entry.item, fence, c.Text(text), spent)
         self.work.report_progress(report, command_id=self._key(entry, f"progress/{number}"))
 
-    def evidence(
+    def seen(
         self,
         entry: RunEntry,
-        task: Task,
-        fence: int,
         phase: str,
         checks: tuple[Check, ...] = (),
         figures: tuple[tuple[str, str], ...] = (),
         text: str = "",
     ) -> None:
-        """Keep what was seen of an attempt in the attempt's own stream."""
+        """Keep what was seen of an attempt in the attempt's own stream, where there is anything."""
+        if not (checks or figures or text):
+            return
         record = c.RecordAttempt(
-            entry.item, fence, phase, checks, figures, c.Text(text), task.attempt
+            entry.item, entry.fence, phase, checks, figures, c.Text(text), entry.attempt
         )
-        self.work.observed([record], [""])
+        note_attempt(self.work, record)
 
     def complete(
         self, entry: RunEntry, fence: int, head: str, clone: Path, branch: str, said: str,

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from remit.core.facts import Item, Lease
 from remit.core.refusals import Code, Refused
@@ -28,6 +28,14 @@ if TYPE_CHECKING:
     from remit.core.run_facts import RunEntry
 
 Walk = Generator[Job, Any, Any]
+
+TRIES: Final = 4
+"""How often what could not be done just now is asked for."""
+
+_LATER: Final = frozenset(
+    {"EFFECT_UNRECONCILED", "MAIN_MOVED", "ROWS_BLOCKED", "REMOTE_UNREACHABLE",
+     "REPOSITORY_REFUSED", "NOT_SENT", "COMMIT_UNMERGED"}
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +79,10 @@ class Journey:
         if self._running is not None:
             self._running(why)
 
+    def must_end(self) -> bool:
+        """Whether nothing more may begin."""
+        return bool(self.halted)
+
     def running(self, stop: Callable[[str], None] | None) -> None:
         """What ends the agent that is about to run; None where none runs."""
         self._running = stop
@@ -90,6 +102,9 @@ class Journey:
     def walk(self) -> Walk:
         """From where the entry is to its end; it is settled when this ends."""
         if words.later("leased", self.entry.step):
+            if self.must_end() and not self.hands.did(self.entry, "leased"):
+                self.settle("released", 0, words.STOPPED)
+                return
             lease = self._lease()
             if lease is None:
                 return
@@ -142,6 +157,16 @@ class Journey:
             tuple(item.plan.artifacts),
             self.entry.reserved_micros,
         )
+
+    def asked(self, act: Job) -> Walk:
+        """Ask until asking again could change nothing; the last answer counts."""
+        left = TRIES
+        while True:
+            answer = yield act
+            left -= 1
+            later = isinstance(answer, Refused) and answer.code.value in _LATER
+            if not later or not left or self.must_end():
+                return answer
 
     # The entry's record.
 

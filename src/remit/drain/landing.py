@@ -7,7 +7,7 @@ write down. What cannot be settled here stays where it is, and the entry says ho
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING, Any, Final
 
 from remit.core import triage_records as records
@@ -15,20 +15,17 @@ from remit.core.facts import Item
 from remit.core.refusals import Code, Refused
 from remit.core.status import Status
 from remit.drain import reviewing, words
-from remit.drain.workplace import Integrated, Job, Ready, Told, Worked
+from remit.drain.agents.outcomes import Result as AgentResult
+from remit.drain.workplace import Integrated, Job, Keep, Ready, ReviewSite, Told, Worked
+from remit.ports.agent import Progress
 
 if TYPE_CHECKING:
+    from remit.core.work_facts import Work
     from remit.drain.journey import Journey
+    from remit.service.engine import Answer
 
 Walk = Generator[Job, Any, Any]
 
-TRIES: Final = 4
-"""How often an integration or an observation that could not be made now is asked for."""
-
-_LATER: Final = frozenset(
-    {"EFFECT_UNRECONCILED", "MAIN_MOVED", "ROWS_BLOCKED", "REMOTE_UNREACHABLE",
-     "REPOSITORY_REFUSED", "NOT_SENT", "COMMIT_UNMERGED"}
-)  # fmt: skip
 _UNSHIPPABLE: Final = (
     Code.COMMIT_MISMATCH, Code.COMMIT_ABSENT, Code.COMMIT_UNMERGED, Code.MAIN_REWRITTEN,
 )  # fmt: skip
@@ -45,17 +42,17 @@ _OUTCOMES: Final = {
 
 def land(journey: Journey, item: Item) -> Walk:
     """As far as the run may bring what was handed in; the entry is settled at the end."""
-    if item.status is Status.IN_REVIEW and journey.hands.judging and not journey.halted:
+    if item.status is Status.IN_REVIEW and journey.hands.judging and not journey.must_end():
         yield from _review(journey, item)
         item = journey.hands.item(item.id)
     if item.status is Status.APPROVED:
         journey.note("reviewed")
-        if journey.options.way != "none" and not journey.halted:
+        if journey.options.way != "none" and not journey.must_end():
             yield from _integrate(journey)
             item = journey.hands.item(item.id)
     if item.status is Status.SHIPPED:
         journey.note("shipped")
-        if not journey.halted:
+        if not journey.must_end():
             yield from _verify(journey)
             item = journey.hands.item(item.id)
     if item.status is Status.VERIFIED:
@@ -72,31 +69,18 @@ def settle_as(journey: Journey, item: Item) -> None:
 
 def _review(journey: Journey, item: Item) -> Walk:
     """A reviewing agent's verdict, where it gives one; without one the item waits for people."""
-    hold_attempt, work = journey.entry.attempt, item.work
+    work, hands = item.work, journey.hands
     assert work is not None, "an item in review was handed in"
-    hands = journey.hands
-    task = reviewing.task_of(hands.run, item, hold_attempt)
-    site = hands.place.review_site(task, work.head, work.base)
     journey.act("review")
-    for left in reversed(range(1 + words.RESTARTS)):
-        ready: Ready = yield site.ready
-        if ready.unfit:
-            continue
-        diff: str = yield site.diff
-        brief = reviewing.brief_of(hands.requirements(item.id), work.head, work.base, diff)
-        journey.running(site.stop)
-        keep = reviewing.keep(hands.killed)
-        worked: Worked = yield lambda b=brief, k=keep: site.work(b, k, journey.reviewing)
-        journey.running(None)
-        if not (worked.ending.killed and left and not journey.halted):
-            break
+    task = reviewing.task_of(hands.run, item, journey.entry.attempt)
+    site = hands.place.review_site(task, work.head, work.base)
+    found: AgentResult | str = yield from _reviewed(journey, site, item, work)
     yield site.clear
-    if ready.unfit:
-        journey.aside(f"review:{','.join(check.check for check in ready.unfit)}")
+    if isinstance(found, str):
+        journey.aside(f"review:{found}")
         return
-    found = worked.result
     verdict = reviewing.verdict(found, work.head)
-    if verdict is None or journey.halted:
+    if verdict is None or journey.must_end():
         journey.aside(f"review:{found.code}")
         return
     answer = hands.review(journey.entry, work.head, verdict, reviewing.reason(found))
@@ -106,14 +90,38 @@ def _review(journey: Journey, item: Item) -> Walk:
         journey.settle("released", journey.entry.spent_micros, "rejected")
 
 
+def _reviewed(journey: Journey, site: ReviewSite, item: Item, work: Work) -> Walk:
+    """The reviewer's result, or why there is none. Who was killed from outside begins again."""
+    hands = journey.hands
+    left = 1 + words.RESTARTS
+    while True:
+        left -= 1
+        ready: Ready = yield site.ready
+        hands.seen(journey.entry, "review-probed", ready.checks)
+        if ready.unfit:
+            if left:
+                continue
+            return ",".join(check.check for check in ready.unfit)
+        diff: str = yield site.diff
+        brief = reviewing.brief_of(hands.requirements(item.id), work.head, work.base, diff)
+        journey.running(site.stop)
+        worked: Worked = yield _agent(site, brief, reviewing.keep(hands.killed), journey.reviewing)
+        journey.running(None)
+        hands.seen(journey.entry, "review-ended", worked.checks, worked.figures, worked.transcript)
+        if not (worked.ending.killed and left) or journey.must_end():
+            return worked.result
+
+
+def _agent(site: ReviewSite, brief: str, keep: Keep, told: Callable[[Progress], None]) -> Job:
+    return lambda: site.work(brief, keep, told)
+
+
 def _integrate(journey: Journey) -> Walk:
     hands = journey.hands
     journey.act("integrate")
-    found: Integrated | Refused
-    for _ in range(TRIES):
-        found = yield lambda: hands.integrate(journey.entry, journey.options.way)
-        if not isinstance(found, Refused) or found.code.value not in _LATER or journey.halted:
-            break
+    found: Integrated | Refused = yield from journey.asked(
+        lambda: hands.integrate(journey.entry, journey.options.way)
+    )
     if isinstance(found, Refused):
         journey.aside(f"integrate:{found.code.value}")
         return
@@ -131,10 +139,7 @@ def _integrate(journey: Journey) -> Walk:
 def _ship(journey: Journey, sha: str) -> Walk:
     hands = journey.hands
     journey.act("ship")
-    for _ in range(TRIES):
-        answer = yield lambda: hands.ship(journey.entry, sha)
-        if not isinstance(answer, Refused) or answer.code.value not in _LATER:
-            break
+    answer: Answer = yield from journey.asked(lambda: hands.ship(journey.entry, sha))
     if not isinstance(answer, Refused):
         return
     if answer.code not in _UNSHIPPABLE:
@@ -147,10 +152,7 @@ def _ship(journey: Journey, sha: str) -> Walk:
 def _verify(journey: Journey) -> Walk:
     hands = journey.hands
     journey.act("verify")
-    for _ in range(TRIES):
-        answer = yield lambda: hands.verify(journey.entry)
-        if not isinstance(answer, Refused) or answer.code.value not in _LATER or journey.halted:
-            break
+    answer: Answer = yield from journey.asked(lambda: hands.verify(journey.entry))
     if isinstance(answer, Refused):
         journey.aside(f"verify:{answer.code.value}")
     else:

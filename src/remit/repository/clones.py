@@ -210,6 +210,8 @@ def _bring(
     host: Host, clone_dir: Path | None, head: str, kept: str, operation: str
 ) -> RepositoryRefusal | None:
     """Fetch `head` from the guest where the host does not have it already."""
+    if head in host.seen:
+        return None
     kind = host.object_type(head, operation)
     if isinstance(kind, RepositoryRefusal):
         return kind

@@ -12,7 +12,7 @@ tree: only objects, `refs/remit/`, and directories that it makes.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from remit.core.gitfacts import (
@@ -61,6 +61,16 @@ class GitRepository:
     main: str = "main"
     git: Git = field(default_factory=Git)
     sharing: ObjectSharing = ObjectSharing.OWN
+    known: Host | None = field(default=None, compare=False, repr=False)
+
+    def located(self) -> GitRepository | RepositoryRefusal:
+        """The same, which knows where the repository is and does not look for it in each call.
+
+        For a process that makes many calls on one that it holds: a repository that is moved, or made
+        shallow, meanwhile is not noticed before git fails.
+        """
+        host = self._host("find the repository")
+        return host if isinstance(host, RepositoryRefusal) else replace(self, known=host)
 
     def observe_main(self, *, accept_rewrite: bool = False) -> MainObservation | RepositoryRefusal:
         """Fetch the remote's main and say which commit it names.
@@ -337,7 +347,7 @@ class GitRepository:
         for kind, name in (("remote", self.remote), ("main branch", self.main)):
             if not is_branch_name(name):
                 return bad_name(operation, kind, name)
-        return locate(self.git, self.path, operation)
+        return self.known or locate(self.git, self.path, operation)
 
 
 def bad_name(operation: str, kind: str, name: str) -> RepositoryRefusal:

@@ -119,7 +119,25 @@ class Place:
         if isinstance(cell, SandboxRefusal):
             return Ready((*looked, _blocked("cell", cell.code.value, cell.message)))
         self._cell = cell
-        return Ready((*looked, *(_check(probe) for probe in cell.probe())))
+        return Ready((*looked, *self._probes(cell, room)))
+
+    def _probes(self, cell: Cell, room: Room) -> tuple[Check, ...]:
+        """What the probes found. Where nobody works but only looks, a room of one shape is tried once.
+
+        What was not tried in this very cell is NOT_TESTED, and names the attempt whose cell was.
+        """
+        shape = (
+            room.sealed, room.commands, room.egress, room.limits, room.read_only,
+            tuple(sorted(room.environment)),
+        )  # fmt: skip
+        tried = self.ground.probed.get(shape, "") if room.sealed else ""
+        if tried:
+            said = f"a room of this shape was probed for {tried}"
+            return (Check("probes", Result.NOT_TESTED, said, "held", tried, "SAME_SHAPE"),)
+        checks = tuple(_check(probe) for probe in cell.probe())
+        if not Ready(checks).unfit:
+            self.ground.probed[shape] = self.task.attempt
+        return checks
 
     def _wrap(self, argv: list[str]) -> list[str]:
         if self._cell is None:
@@ -265,7 +283,11 @@ class AttemptSite(Place):
         return self.build(sealed=False)
 
     def keep(self) -> Kept:
-        """Keep commits and changes under refs that clean-up never drops."""
+        """Keep commits and changes under refs that clean-up never drops; a second look helps git."""
+        kept = self._keep()
+        return self._keep() if kept.folder else kept
+
+    def _keep(self) -> Kept:
         if not (self.folder / _STARTED).exists() or not self.clone.exists():
             return Kept()
         repository, attempt = self.ground.repository, self.task.attempt

@@ -11,7 +11,6 @@ import os
 import queue
 import signal
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -29,9 +28,10 @@ from remit.drain.limits import Limits
 from remit.drain.workplace import Job, News, Task
 from remit.machine.processes import end_running
 from remit.ports.agent import Agent
-from remit.ports.sandbox import CellLimits, Probe, Room, Sandbox, SecretScan, SecretScanner
+from remit.ports.sandbox import CellLimits, Probe, Room, Sandbox, SecretScan
 from remit.repository.repository import GitRepository
 from remit.service.outside import refused_by
+from remit.wiring.scanning import Scans
 from remit.wiring.sites import AttemptSite, ReviewPlace
 
 POINT: Final = "REMIT_DRAIN_DIES_AT"
@@ -47,17 +47,18 @@ class Ground:
 
     repository: GitRepository
     sandbox: Sandbox
-    scanner: SecretScanner
+    scans: Scans
     before_work: Callable[[Room], tuple[Probe, ...]]
     suspicious: Callable[[str], bool]
     records: Path
     limits: Limits
-    cell_limits: CellLimits = CellLimits()
+    cell_limits: CellLimits = field(default_factory=CellLimits)
     shown: tuple[Path, ...] = ()
     model: str = ""
     command: tuple[str, ...] = ()
     extra: tuple[tuple[str, str], ...] = ()
     without_sandbox: str = ""
+    probed: dict[tuple[object, ...], str] = field(default_factory=dict)
     _objects: Path | None = None
 
     def objects(self) -> Path | Refused:
@@ -73,13 +74,10 @@ class Ground:
         """Scan every blob and message of a change for secrets, once more where it could not look."""
         if self.without_sandbox:
             return SecretScan(Result.NOT_TESTED, (), "the scanner needs a sandbox")
-        with tempfile.TemporaryDirectory(prefix="remit-scan-") as name:
-            folder = Path(name).resolve()
-            count = self.repository.lay_out(base, head, folder)
-            if isinstance(count, RepositoryRefusal):
-                return refused_by(count)
-            found = self.scanner.scan(folder)
-            return self.scanner.scan(folder) if found.result is Result.BLOCKED else found
+        found = self.scans.scan(base, head)
+        if isinstance(found, SecretScan) and found.result is Result.BLOCKED:
+            return self.scans.scan(base, head)
+        return found
 
 
 def python_shown() -> tuple[Path, ...]:
@@ -190,8 +188,8 @@ class Machine:
                 self._term_s = time.monotonic()
 
         before: dict[int, Any] = {}
-        for number in (signal.SIGINT, signal.SIGTERM):
-            before[number] = signal.signal(number, heard)
+        for caught in (signal.SIGINT, signal.SIGTERM):
+            before[caught] = signal.signal(caught, heard)
         try:
             yield
         finally:
