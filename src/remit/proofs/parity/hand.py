@@ -28,6 +28,7 @@ from remit.core.triage_records import Evidence
 from remit.proofs.parity.meddling import Meddler
 from remit.proofs.parity.outside import BASE
 from remit.proofs.parity.scenario import Try
+from remit.proofs.parity.timing import START_US
 from remit.proofs.parity.world import REVIEWER, WORKER, World
 from remit.service.engine import Answer
 from remit.service.operations import lease_of
@@ -168,7 +169,11 @@ class Hand:
             work = self.works.get(taken.item)
             fence = work.lease.fence if work is not None else 0
             answer = mine.renew(c.RenewLease(taken.item, fence, taken.ttl_ms))
-            if isinstance(answer, Refused) and work is not None and work.waits.busy:
+            if work is None:
+                return
+            if not isinstance(answer, Refused):
+                self._watch(work, lease_of(answer))
+            elif work.waits.busy == "work":
                 self._go_on(work, "lease-refused")
             return
         command = c.GrantLease(taken.item, taken.ttl_ms, spend_micros=taken.spend_micros)
@@ -179,7 +184,18 @@ class Hand:
         work = Work(taken.item, lease_of(answer), iter(()))
         work.walk = self._attempt(work)
         self.works[taken.item] = work
+        self._watch(work, work.lease)
         self._go_on(work, None)
+
+    def _watch(self, work: Work, lease: Lease) -> None:
+        """Nobody works on under a lease that is over, so its end is on the agenda."""
+        work.lease = lease
+
+        def over() -> None:
+            if work.lease is lease and work.waits.busy == "work":
+                self._go_on(work, "lease-over")
+
+        self._enter(lease.expires_at - START_US, _HALTED, over)
 
     def _die(self, gap: Gap) -> None:
         """Whoever supervised is gone, and with it the work that it supervised."""
