@@ -36,7 +36,7 @@ CODE: Final = "0" * 64
 """The code that the worlds of this proof call proved: the question is what it does."""
 
 AGENT: Final = "scripted"
-RUNS: Final = 3
+RUNS: Final = 2
 """Most runs of one scenario: another one begins where somebody has made work ready again."""
 
 PROCESSES: Final = 12

@@ -32,6 +32,7 @@ HORIZON_US: Final = 90 * SECOND
 
 _LEFT: Final = ("", "", "", "", "", "secret", "out-of-scope", "dirty", "nothing")
 _CAME: Final = ("done",) * 8 + ("declined", "failed", "crashed", "timed-out")
+_ACTS: Final = (*ACTS, "kill-switch")
 _LANDING: Final = ("clean",) * 4 + ("moved", "moved", "conflict", "red", "unanswered", "raced")
 _FINDINGS: Final = ("verified", "verified", "verified", "verified", "gap", "contradicted")
 
@@ -98,7 +99,7 @@ def _try(chance: Random) -> Try:
 def _acts(chance: Random, size: int) -> tuple[Act, ...]:
     found = []
     for _ in range(chance.choice((0, 0, 1, 2, MOST_ACTS))):
-        what = chance.choice(ACTS)
+        what = chance.choice(_ACTS)
         lasts = chance.choice((0, chance.randrange(SECOND, 20 * SECOND)))
         found.append(Act(chance.randrange(1, HORIZON_US), what, chance.randrange(size), lasts))
     return tuple(sorted(found, key=lambda act: act.at_us))
@@ -122,7 +123,7 @@ def _lost(chance: Random) -> tuple[int, ...]:
 def _bounds(chance: Random, size: int) -> Bounds:
     tight = chance.random() < 0.3
     return Bounds(
-        items=chance.randint(1, size + 2) if tight else 4 * size,
+        items=chance.randint(1, size + 2) if tight else 2 * size + 1,
         parallel=chance.randint(1, 3),
         minutes_ms=chance.choice((60_000, 120_000)) if tight else 3_600_000,
         spend=chance.choice((1_000, 3_000)) if tight else 1_000_000,

@@ -14,7 +14,7 @@ from remit.core import commands as c
 from remit.core.run_facts import RunBounds
 from remit.proofs.parity.comparing import PROPERTIES as COMPARED
 from remit.proofs.parity.comparing import History, Unlike, compare
-from remit.proofs.parity.drained import Drained, Stuck, prepare
+from remit.proofs.parity.drained import Drained, prepare
 from remit.proofs.parity.hand import Hand, Told
 from remit.proofs.parity.scenario import Scenario
 from remit.proofs.parity.world import HUMAN, REVIEWER, RIVAL, WORKER, World, build, history
@@ -123,15 +123,16 @@ class Tried:
 def try_one(scenario: Scenario) -> Tried:
     """Drain a scenario, work it by hand, and compare.
 
-    A drain that does not end, and a fault that either side raises, is a difference like any other.
+    A drain that does not end, and a fault that it raises, is a difference like any other.
     """
     left = build(scenario)
     prepare(left)
     drained = Drained(left)
     try:
         told = drained.drain()
-    except Stuck as stuck:
-        unlike = (Unlike("comes-to-an-end", "the run", "drain", str(stuck), "an end"),)
+    except Exception as fault:  # noqa: BLE001  # whatever it is, no hand would have ended so
+        found = f"{type(fault).__name__}: {fault}"
+        unlike = (*_past_operations(left), Unlike("comes-to-an-end", "the run", "drain", found, ""))
         return Tried(scenario, unlike, frozenset(), 0, 0)
     right = build(scenario)
     prepare(right)

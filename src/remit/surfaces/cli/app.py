@@ -24,6 +24,7 @@ from remit.surfaces.cli import (
     looking,
     moving,
     operating,
+    parity,
     planning,
     plans,
     priming,
@@ -61,6 +62,7 @@ COMMANDS: Final = (
     ledger_commands,
     following,
     proving,
+    parity,
     scenarios,
 )
 """Modules whose import declares commands."""
