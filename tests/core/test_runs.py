@@ -11,7 +11,7 @@ from tests.core.world import HUMAN, OTHER, SECOND, VERIFIER
 from remit.core import commands as c
 from remit.core.change import changed
 from remit.core.commands import Text
-from remit.core.refusals import Code
+from remit.core.refusals import Code, Refused
 from remit.core.run_decisions import (
     WITHOUT_SANDBOX,
     allowance,
@@ -20,6 +20,8 @@ from remit.core.run_decisions import (
     run_scope,
 )
 from remit.core.run_facts import RunEntry, RunStatus, RunStep, RunUse
+from remit.service.engine import Done
+from remit.service.running import note_attempt, record_proof
 
 RUN, HOLDER = "RUN-1", "h1"
 
@@ -185,7 +187,7 @@ def test_the_kill_switch_begins_and_chooses_nothing(going: Drained) -> None:
 
 def test_each_bound_refuses_the_next_item(going: Drained) -> None:
     def broken(item: str = "W-3", reserve: int = 0) -> str:
-        return going.no(HUMAN, choose(item, reserve), Code.RUN_BOUND).details["bound"]  # type: ignore[no-any-return]  # text
+        return str(going.no(HUMAN, choose(item, reserve), Code.RUN_BOUND).details["bound"])
 
     assert broken(reserve=1_001) == "spend"
     going.ok(HUMAN, choose("W-1", 1_000))
@@ -376,6 +378,23 @@ def test_nobody_hands_attempt_evidence_in(world: Drained) -> None:
     lease = world.lease(item)
     answer = world.ops("bob").run(c.RecordAttempt(item, lease.fence, "probe"))
     assert answer.code is Code.BAD_INPUT  # type: ignore[union-attr]  # refused
+
+
+def test_the_service_records_a_proof_and_notes_for_who_asks(world: Drained) -> None:
+    """A proof is the verifier's whoever asks, and a note with an id is written once."""
+    proof = c.RecordParityProof("1.1", "d" * 64, 3, 5, "PASS")
+    done = record_proof(world.ops(HUMAN), proof)
+    assert isinstance(done, Done)
+    assert (done.events[0].actor, done.events[0].stream) == (VERIFIER, f"proof/{'d' * 64}")
+    lease = world.lease(world.create())
+    note = c.RecordAttempt(lease.item, lease.fence, "clone", text=Text("cloned"))
+    first, again = (note_attempt(world.ops("bob"), [note], "n") for _ in range(2))
+    assert isinstance(first[0], Done)
+    assert isinstance(again[0], Done)
+    assert again[0].events == first[0].events
+    assert again[0].repeated
+    refused = note_attempt(world.ops(VERIFIER), note)[0]
+    assert isinstance(refused, Refused)
 
 
 def test_the_proposal_is_the_digest_of_the_scope() -> None:

@@ -38,6 +38,7 @@ from remit.core.ledger_facts import (
     Token,
 )
 from remit.core.limit_facts import Limit, Rate, Spend
+from remit.core.moment_facts import Moment
 from remit.core.plan_facts import (
     Attempt,
     ClearedLink,
@@ -89,6 +90,7 @@ __all__ = [
     "LaneId",
     "Lease",
     "Ledger",
+    "Moment",
     "OpenApply",
     "Plan",
     "PlanRevision",
@@ -312,6 +314,7 @@ Fact = (
     | RunEntry
     | RunUse
     | Proof
+    | Moment
     | int
     | str
 )
@@ -364,5 +367,6 @@ FACT_TYPES: Final[dict[str, type]] = {
     "run-entry": RunEntry,
     "run-use": RunUse,
     "proof": Proof,
+    "moment": Moment,
 }
 """Which type a kind of fact has; stores decode by it."""

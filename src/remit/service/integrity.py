@@ -24,6 +24,7 @@ from remit.core.events import Event, Recorded
 from remit.core.facts import Fact, Key
 from remit.core.fold import FoldError
 from remit.core.merkle import Tree
+from remit.core.moments import due, key_of, moment_of
 from remit.ports import Blob, Difference, LedgerCorrupt, ReadTx, Store, StoredEvent
 from remit.ports.signing import Signatures
 from remit.service.authority import Authority, Root, Unproved
@@ -183,7 +184,7 @@ class _Walk:
             self.problem(recorded.seq, "fold", str(error), "an event that follows on the facts")
             self.folding = False
             return
-        apply(self.facts, delta)
+        apply(self.facts, delta, recorded.seq)
 
     def catch_up(self, tx: ReadTx, until: int | None = None) -> Iterator[int]:
         """Walk on to the head of a snapshot, a chunk at a time; yields the seq reached."""
@@ -218,13 +219,18 @@ class _Walk:
             self.problem(0, f"blobs {name}", "no blob", "a blob that an event names")
 
 
-def apply(facts: dict[Key, Fact], delta: Mapping[Key, Fact | None]) -> None:
-    """Take one event's changed facts over; None takes a fact away."""
+def apply(facts: dict[Key, Fact], delta: Mapping[Key, Fact | None], seq: int) -> None:
+    """Take the changed facts of event ``seq`` over; None takes a fact away.
+
+    After some events a moment is kept beside them: see ``remit.core.moments``.
+    """
     for key, fact in delta.items():
         if fact is None:
             facts.pop(key, None)
         else:
             facts[key] = fact
+    for at in due(seq, seq):
+        facts[key_of(at)] = moment_of(facts.items(), at)
 
 
 @held_back()
@@ -319,7 +325,7 @@ def replay(store: Store, *, fold: Fold, swap: bool, progress: Progress | None = 
         chunk = tx.events(reached, CHUNK)
         for recorded in chunk:
             try:
-                apply(facts, fold(get, recorded))
+                apply(facts, fold(get, recorded), recorded.seq)
             except FoldError as error:
                 raise LedgerCorrupt(
                     f"cannot replay {store.ledger_id}: {error}",

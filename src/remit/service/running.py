@@ -19,38 +19,35 @@ if TYPE_CHECKING:
 class RunOperations:
     """Canonical operations on runs, one command or many; none of them changes an item."""
 
-    def _many(self, commands: Any, kind: type[c.Command], **how: Any) -> Any:
-        raise NotImplementedError
-
-    def start_run(self, runs: Any, **how: Any) -> Any:
+    def start_run(self: Any, runs: Any, **how: Any) -> Any:
         """Begin bounded runs of a drain: ``StartRun``."""
         return self._many(runs, c.StartRun, **how)
 
-    def choose(self, choices: Any, **how: Any) -> Any:
+    def choose(self: Any, choices: Any, **how: Any) -> Any:
         """Take items into runs, before their leases: ``ChooseItem``. The bounds hold here."""
         return self._many(choices, c.ChooseItem, **how)
 
-    def checkpoint(self, steps: Any, **how: Any) -> Any:
+    def checkpoint(self: Any, steps: Any, **how: Any) -> Any:
         """Say how far entries of runs are: ``CheckpointRun``."""
         return self._many(steps, c.CheckpointRun, **how)
 
-    def settle(self, entries: Any, **how: Any) -> Any:
+    def settle(self: Any, entries: Any, **how: Any) -> Any:
         """Say what became of entries of runs: ``SettleRunItem``."""
         return self._many(entries, c.SettleRunItem, **how)
 
-    def note_refusal(self, refusals: Any, **how: Any) -> Any:
+    def note_refusal(self: Any, refusals: Any, **how: Any) -> Any:
         """Keep refused acquisitions with their runs: ``NoteRefusal``."""
         return self._many(refusals, c.NoteRefusal, **how)
 
-    def resume_run(self, runs: Any, **how: Any) -> Any:
+    def resume_run(self: Any, runs: Any, **how: Any) -> Any:
         """Drive runs on from this process: ``ResumeRun``. The process before is overtaken."""
         return self._many(runs, c.ResumeRun, **how)
 
-    def ask_run_stop(self, runs: Any, **how: Any) -> Any:
+    def ask_run_stop(self: Any, runs: Any, **how: Any) -> Any:
         """Ask runs to stop: ``AskRunStop``. Goes before other writers."""
         return self._many(runs, c.AskRunStop, urgent=True, **how)
 
-    def stop_run(self, runs: Any, **how: Any) -> Any:
+    def stop_run(self: Any, runs: Any, **how: Any) -> Any:
         """End runs that have nothing live: ``StopRun``."""
         return self._many(runs, c.StopRun, **how)
 

@@ -26,6 +26,7 @@ from remit.core.events import Recorded
 from remit.core.evolve import evolve
 from remit.core.facts import Fact, Key
 from remit.core.merkle import Tree
+from remit.core.moments import due, key_of, moment_of
 from remit.core.refusals import Code
 from remit.ports import Blob, Change, RemitError, Store, StoredEvent, WriteTx
 
@@ -265,6 +266,10 @@ class _Incoming:
                 facts.pop(key, None)
             else:
                 facts[key] = fact
+        for seq in due(event.seq, event.seq):
+            moment = moment_of(facts.items(), seq)
+            before[key_of(seq)] = None
+            facts[key_of(seq)] = moment
         return before
 
     def _end(self, number: int, end: dict[str, Any]) -> None:
