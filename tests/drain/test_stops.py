@@ -110,7 +110,7 @@ def test_ctrl_c_twice_hands_back_now_and_keeps_the_work(yard: Yard, drains: list
     drain.process.send_signal(signal.SIGINT)
     drain.until(lambda event: event.get("kind") == "ending")
     drain.process.send_signal(signal.SIGINT)
-    run = drain.ended()
+    run = drain.ended(status=130)
     assert time.monotonic() - asked < 30, "two bounds of a stop, and a busy machine"
     shown = yard.show("W-1")
     assert (run["stopped_by"], shown["status"], shown["lease"]) == ("asked", "ready", None)
