@@ -27,6 +27,7 @@ from remit.surfaces.cli.session import Session, accepted
 from remit.surfaces.cli.working import duration_ms
 
 if TYPE_CHECKING:
+    from remit.drain.conductor import Conductor
     from remit.ports.agent import Agent
     from remit.surfaces.cli.screen import Screen
     from remit.wiring.draining import Here, Told
@@ -217,12 +218,26 @@ def _drive(
     with watching(session, here.ledger, record) as watch, place.hearing():
         made = conductor(here, record, holder, place, watch.tell)
         watch.conductor = made
-        refused = made.drive(resumed)
+        refused = _driven(made, resumed)
     if refused is not None:
         raise Stop(refused)
     left = place.finish()
-    data = {"run": answer_of(session, name), "left": list(left)}
-    return Answer(data, _ended)
+    run = answer_of(session, name)
+    idle = not run["chosen"] and run["stopped_by"] == "nothing-ready"
+    status = 130 if place.asked() == "now" else 5 if idle else 0
+    return Answer({"run": run, "left": list(left)}, _ended, status)
+
+
+def _driven(made: Conductor, resumed: bool) -> Refused | None:
+    """Drive a run; trouble says how to go on with it."""
+    from remit.ports import RemitError
+
+    try:
+        return made.drive(resumed)
+    except RemitError as trouble:
+        again = f"remit run resume {made.hands.run}"
+        hint = f"{trouble.hint}; then go on with '{again}'" if trouble.hint else again
+        raise type(trouble)(trouble.message, hint, trouble.details, trouble.code) from trouble
 
 
 def answer_of(session: Session, name: str) -> dict[str, Any]:
@@ -246,7 +261,7 @@ def answer_of(session: Session, name: str) -> dict[str, Any]:
 def _ended(screen: Screen, data: Any) -> None:
     run = data["run"]
     rows = [
-        (entry["number"], entry["item"], entry["outcome"] or entry["step"], entry["detail"])
+        (entry["number"], entry["item"], entry["outcome"] or entry["step"], _shortly(entry))
         for entry in run["items"]
     ]
     if rows:
@@ -254,6 +269,12 @@ def _ended(screen: Screen, data: Any) -> None:
     screen.line(f"{run['id']} was stopped by {run['stopped_by']}", "bold")
     for path in data["left"]:
         screen.line(f"kept: {path}")
+
+
+def _shortly(entry: dict[str, Any]) -> str:
+    """What there is to say of an entry beside its outcome: a code, not the figures of its end."""
+    detail = str(entry["detail"])
+    return "" if detail.startswith("starts=") else detail
 
 
 def _here(session: Session, agent: str, reviewer: str) -> Here:
