@@ -155,9 +155,13 @@ class Hand:
 
     def _halt(self, why: str) -> None:
         """Begin nothing more of what is under way, and stop whoever is at work; if anybody is there."""
-        if any(gap.at < self.world.now < gap.until for gap in self.told.gaps):
+        now = self.world.now
+        if any(gap.at < now < gap.until for gap in self.told.gaps):
             return
+        dying = {item for gap in self.told.gaps if gap.at == now for item in gap.died}
         for work in list(self.works.values()):
+            if work.item in dying:
+                continue
             work.halted = work.halted or why
             if work.waits.busy:
                 self._go_on(work, why)
@@ -211,7 +215,12 @@ class Hand:
             self._go_on(work, "died")
 
     def _look(self) -> None:
-        """Whoever comes back first sees which leases ran out meanwhile, and whether to go on at all."""
+        """Whoever comes back first sees which leases ran out meanwhile, and whether to go on at all.
+
+        A call to stop that nobody is left to remember does not count any more.
+        """
+        for work in self.works.values():
+            work.halted = ""
         for name in self.world.items:
             self.world.operations(WORKER).run(c.ExpireLease(name))
         if self._switch():
