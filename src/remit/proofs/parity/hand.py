@@ -405,7 +405,8 @@ class Hand:
 
     def _may_go_on(self, work: Work, item: str) -> Wait:
         """Whether the next thing may be begun, once somebody is there to begin it."""
-        yield from self._present(item)
+        if not work.halted:
+            yield from self._present(item)
         return not work.halted
 
     # What a person looks at.
