@@ -405,8 +405,8 @@ class Hand:
 
     def _may_go_on(self, work: Work, item: str) -> Wait:
         """Whether the next thing may be begun, once somebody is there to begin it."""
-        if not work.halted:
-            yield from self._present(item)
+        while not work.halted and (gap := self._gap(item)) is not None:
+            yield Until(gap.until)
         return not work.halted
 
     # What a person looks at.
