@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 from tests.core.traffic import Traffic
+from tests.core.triaging import put
 from tests.core.world import COMMAND, HUMAN, World
 
 from remit.core import commands as c
 from remit.core.checks import Check, Result
-from remit.core.commands import Text
 from remit.core.events import Recorded
 from remit.core.facts import Row
 from remit.core.refusals import Code
@@ -271,5 +271,5 @@ def test_a_live_brief_does_not_change_nor_one_that_was_handed_in() -> None:
         assert world.state() == before
         if stage in ("leased", "verified"):
             continue
-        world.ok(HUMAN, c.OpenTriage(item, "ship-unverifiable", Text("odd")))
+        world.ok(HUMAN, put(item, "ambiguity"))
         world.no(HUMAN, c.ReviseItem(item, scope=("x",)), Code.BRIEF_IS_LIVE)

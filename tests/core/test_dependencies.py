@@ -13,6 +13,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tests.core.invariants import Watch
+from tests.core.triaging import put
 from tests.core.world import COMMAND, HUMAN, VERIFIER, World
 
 from remit.core import commands as c
@@ -90,7 +91,7 @@ def test_how_a_closed_target_counts_for_each_kind(world: World, kind: str, outco
     if not met:
         record = world.item(item).triage[0]
         event = next(r.event for r in world.events() if getattr(r.event, "record", "") == record)
-        assert event.evidence == (f"dependency:{target}",)  # type: ignore[attr-defined]  # a triage
+        assert event.evidence == (f"dependency:{target}", f"outcome:{outcome}")  # type: ignore[attr-defined]  # a triage
 
 
 def test_conditional_blocks_dies_with_success(world: World) -> None:
@@ -180,7 +181,7 @@ def test_a_child_that_comes_later_is_waited_for_too(world: World, when: str) -> 
     verify(world, first)
     lease = world.lease(waiter) if when == "leased" else None
     if when == "triaged":
-        world.ok(HUMAN, c.OpenTriage(waiter, "dirty-tree"))
+        world.ok(HUMAN, put(waiter, "ambiguity"))
     second = world.create(depends_on=((epic, "parent-child"),))
     if lease is not None:
         world.ok("bob", c.ReleaseLease(waiter, lease.fence))
@@ -420,7 +421,7 @@ def test_work_put_aside_gets_no_dependency_that_it_would_return_without(
 ) -> None:
     """Approved work went aside, got a dependency and returned to approved with it unmet."""
     target, item = world.create(), world.until(stage)
-    world.ok("cat", c.OpenTriage(item, "ship-unverifiable"))
+    world.ok("cat", put(item, "ship-unverifiable"))
     world.no(HUMAN, c.AddDependency(item, target), Code.BRIEF_IS_LIVE)
     world.ok(HUMAN, c.ResolveTriage(world.item(item).triage[0], "return", "seen again"))
     assert (world.status(item), world.item(item).unmet) == (stage, 0)

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from tests.core.effects import MINUTE, MINUTE_US, Effects, envelope
+from tests.core.triaging import put
 from tests.core.world import HUMAN, World, folded
 
 from remit.core import commands as c
@@ -618,7 +619,7 @@ def test_followers_stay_when_the_effect_came_about(world: Effects) -> None:
     survivor = world.submit(1)
     follower = world.submit(2, effect_id="PACKAGE-1")
     world.put_effect(1, state=EffectState.PRESENT)
-    world.ok(HUMAN, c.OpenTriage(survivor, "ambiguity"))
+    world.ok(HUMAN, put(survivor, "ambiguity"))
     record = world.item(survivor).triage[0]
     world.ok(HUMAN, c.ResolveTriage(record, "fail", "x"))
     assert world.status(survivor) == "closed"

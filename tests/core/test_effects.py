@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from tests.core.effect_world import DIGEST, EXACT, MINUTE, RECONCILER, EffectWorld
+from tests.core.triaging import put
 from tests.core.world import HUMAN, SECOND
 
 from remit.core import commands as c
@@ -341,7 +342,7 @@ def test_inv_4_nothing_moves_on_while_the_effect_is_open() -> None:
     item, _ = world.lost()
     for outcome in ("cancelled", "failed", "rejected", "expired"):
         world.no(HUMAN, c.CloseItem(item, outcome), Code.EFFECT_UNRECONCILED)
-    world.ok(HUMAN, c.OpenTriage(item, "ambiguity", Text("odd")))
+    world.ok(HUMAN, put(item, "ambiguity"))
     record = world.item(item).triage[0]
     for how in ("cancel", "fail"):
         world.no(HUMAN, c.ResolveTriage(record, how, "because"), Code.EFFECT_UNRECONCILED)

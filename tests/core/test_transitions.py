@@ -8,13 +8,13 @@ from random import Random
 import pytest
 from tests.core.invariants import OWNERS
 from tests.core.traffic import Traffic
+from tests.core.triaging import put
 from tests.core.world import COMMAND, HUMAN, VERIFIER, World, sha
 
 from remit.core import commands as c
 from remit.core.commands import Command, Text
 from remit.core.refusals import Code, Refused
 from remit.core.status import Kind, Status, move, owner_kind, permitted
-from remit.core.triage import TriageKind
 from remit.service.engine import Done
 
 BOTH = ("delivery", "effect")
@@ -138,7 +138,7 @@ def _attempts(world: World, item: str) -> list[tuple[str, Command, set[str]]]:
             c.ObserveShip(item, sha(1), sha(9), "origin", "main", sha(2), "patch-id", ""),
             {"approved"},
         ),
-        ("T10", c.OpenTriage(item, "dirty-tree", Text("odd")), set(STAGES) - {"verified"}),
+        ("T10", put(item, "ambiguity"), set(STAGES) - {"verified"}),
         ("T12", c.CloseItem(item, "failed", Text("no")), {"draft", "held", "ready"}),
     ]
 
@@ -173,7 +173,7 @@ def test_a_closed_item_takes_nothing_but_notes() -> None:
     before = world.state()
     for command in (
         c.GrantLease(item),
-        c.OpenTriage(item, "ambiguity"),
+        put(item, "ambiguity"),
         c.CloseItem(item, "failed", Text("x")),
         c.ReviseItem(item, title="other"),
         c.AddDependency(item, world_other(world)),
@@ -203,12 +203,3 @@ def test_one_owner_at_every_seq_and_none_at_the_end(seed: int) -> None:
             kind, _, identity = recorded.event.owner.partition(":")  # type: ignore[attr-defined]  # asked
             assert kind in OWNERS.values()
             assert identity
-
-
-def test_every_kind_of_triage_moves_an_item_out_of_every_open_status() -> None:
-    world = World()
-    for kind in TriageKind:
-        item = world.create()
-        world.ok("bob", c.OpenTriage(item, kind.value, Text("odd")))
-        assert world.status(item) == "triaged"
-        assert world.triage_of(item) == (kind.value,)

@@ -11,6 +11,7 @@ from random import Random
 from typing import Any
 
 from tests.core.invariants import Broken, Watch
+from tests.core.triaging import SAMPLES, given_up
 from tests.core.world import AGENTS, BASE, COMMAND, HUMAN, LOG, OTHER, RUBRIC, VERIFIER, World, sha
 
 from remit.core import commands as c
@@ -19,6 +20,7 @@ from remit.core.evolve import FoldError
 from remit.core.facts import Item, Ledger, Policy, Row, Triage
 from remit.core.status import Outcome
 from remit.core.triage import Resolution, TriageKind
+from remit.core.triage_rules import RULES
 from remit.service.engine import Answer, Call
 
 EVERYBODY = (HUMAN, OTHER, *AGENTS)
@@ -203,7 +205,7 @@ class Traffic:
             case "progress":
                 command = c.ReportProgress(name, fence, Text("half"))
             case _:
-                command = c.FailWork(name, fence, self.rnd.choice(list(TriageKind)).value)
+                command = self._given_up(name, fence)
         return actor, command
 
     def _onward(self) -> Ask:
@@ -272,8 +274,17 @@ class Traffic:
         item = self._one()
         if item is None:
             return self._create()
+        origin = item.triaged_from or item.status
+        fits = [k for k in TriageKind if origin in RULES[k].origins and not RULES[k].core]
+        kind = self.rnd.choice(fits if fits and self.rnd.random() < 0.7 else list(TriageKind))
+        entries = SAMPLES[kind].entries if self.rnd.random() < 0.9 else ()
+        return self._someone(), c.OpenTriage(item.id, kind.value, Text("odd"), entries)
+
+    def _given_up(self, name: str, fence: int) -> Command:
         kind = self.rnd.choice(list(TriageKind)).value
-        return self._someone(), c.OpenTriage(item.id, kind, Text("odd"))
+        if self.rnd.random() < 0.1:
+            return c.FailWork(name, fence, kind)
+        return given_up(name, fence, kind)
 
     def _resolve(self) -> Ask:
         item = self._one("triaged")

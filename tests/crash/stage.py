@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from tests.contract.builders import Hands
+from tests.core.triaging import put
 from tests.ground import gitlab
 from tests.ground.ledgers import AGENTS, BASE, HEAD, HUMAN, REVIEWER, done, row
 
@@ -82,7 +83,7 @@ def build(folder: Path, url: str = "") -> Place:
     for stage in ("ready", "other", "leased", "handing", "in-review", "approved", "shipped"):
         facts[stage] = _to(ledger, host, stage, facts)
     triaged = _to(ledger, host, "ready", facts)
-    record = done(ledger.acting(HUMAN).triage(c.OpenTriage(triaged, "ambiguity")))
+    record = done(ledger.acting(HUMAN).triage(put(triaged, "ambiguity")))
     facts["record"] = record.events[0].event.record  # type: ignore[attr-defined]  # ItemTriaged
     bare = done(ledger.acting(HUMAN).create(c.CreateItem("without a row")))
     facts["draft"] = item_of(bare)
@@ -258,7 +259,7 @@ CALLS: Final[dict[str, Act]] = {
         "review",
         lambda f: c.ReviewWork(f["in-review"], approve=False, reason=c.Text("not yet")),
     ),
-    "triage": _ops(HUMAN, "triage", lambda f: c.OpenTriage(f["ready"], "ambiguity")),
+    "triage": _ops(HUMAN, "triage", lambda f: put(f["ready"], "ambiguity")),
     "resolve": _ops(
         HUMAN, "resolve", lambda f: c.ResolveTriage(f["record"], "requeue", "clear now")
     ),

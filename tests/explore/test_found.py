@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from tests.core.triaging import put
 
 from remit.core import commands as c
 from remit.core.facts import Item
@@ -149,7 +150,7 @@ def test_work_put_aside_from_review_gets_no_dependency_that_may_have_ended(whole
     why = c.Text("because")
     whole.ok(c.GrantLease("W-1"), "ann")
     whole.ok(c.ReportCompletion("W-1", 1, HEADS[0], BASE), "ann")
-    whole.ok(c.OpenTriage("W-1", "ship-unverifiable", why))
+    whole.ok(put("W-1", "ship-unverifiable"))
     whole.ok(creation(2, (ROW,)))
     whole.ok(c.CloseItem("W-2", "cancelled", why))
     assert whole.no(c.AddDependency("W-1", "W-2")) is Code.BRIEF_IS_LIVE

@@ -10,6 +10,7 @@ from typing import Any, get_type_hints
 import pytest
 from tests.core.plans import goal
 from tests.core.plans import item as planned
+from tests.core.triaging import put
 from tests.faults.test_bad_input import COMMANDS
 from tests.ground.ledgers import HUMAN, done, head, made, ready_item, refused
 
@@ -111,7 +112,7 @@ def test_what_only_remit_can_have_seen_is_taken_from_nobody(ledger: Ledger) -> N
         pc.ClosePlan("P-1", "d", "d", "export", (1,), (), (), ()),
     )
     assert {type(command) for command in said} == set(SEEN)
-    done(ledger.acting("cyd").triage(c.OpenTriage(item, "ambiguity")))
+    done(ledger.acting("cyd").triage(put(item, "ambiguity")))
     done(ledger.acting(HUMAN).resolve(c.ResolveTriage("T-1", "requeue", "again")))
     again = lease_of(done(ledger.acting("bob").lease(c.GrantLease(item)))).fence
     taken = c.ReportCompletion(item, again, SHA, "b" * 40, taken_over=True)

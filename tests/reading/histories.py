@@ -7,6 +7,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from tests.core.triaging import put
 from tests.ground.ledgers import AGENTS, BASE, HEAD, HUMAN, REVIEWER, all_items, row
 from tests.importing.backlogs import crooked, write
 
@@ -120,7 +121,7 @@ class History:
             self.ledger.acting(HUMAN).remove_dependency(c.RemoveDependency(item.id, target))
 
     def _triage(self) -> None:
-        self.ledger.acting(HUMAN).triage(c.OpenTriage(self._name("ready", "held"), "ambiguity"))
+        self.ledger.acting(HUMAN).triage(put(self._name("ready", "held"), "ambiguity"))
 
     def _resolve(self) -> None:
         item = self._any("triaged")

@@ -15,7 +15,7 @@ from tests.reading.histories import History
 from remit.core.refusals import Code
 from remit.ports import ItemQuery, ReadTx, RemitError
 from remit.service.reading import items as reading
-from remit.service.reading import waiting
+from remit.service.reading import triage, waiting
 from remit.service.reading.inbox import inbox
 from remit.wiring import Ledger
 
@@ -30,7 +30,7 @@ def seen(tx: ReadTx) -> dict[str, Any]:
         "ready": reading.ready(tx, 20),
         "all ready": reading.ready(tx, 0),
         "blocked": waiting.blocked(tx, 20),
-        "records": waiting.triage_list(tx, open_only=False, limit=0),
+        "records": triage.triage_list(tx, open_only=False, limit=0),
         "inbox": inbox(tx, "ada", 20),
         "items": {name: _shown(tx, name) for name in names},
         "trees": {name: waiting.tree(tx, name) for name in names[:5]},

@@ -2,9 +2,11 @@
 
 from pathlib import Path
 
-from remit.core.commands import CreateItem, OpenTriage, Text
+from tests.core.triaging import put
+
+from remit.core.commands import CreateItem
 from remit.core.refusals import Refused
-from remit.service.reading.waiting import triage_list
+from remit.service.reading.triage import triage_list
 from remit.wiring import create_ledger, url_of
 
 
@@ -15,7 +17,7 @@ def test_limit_zero_lists_all_records(tmp_path: Path) -> None:
         answers = owner.run(
             [
                 CreateItem(f"item {number}"),
-                OpenTriage(f"W-{number}", "ambiguity", Text("what does it mean?")),
+                put(f"W-{number}", "ambiguity", "what does it mean?"),
             ]
         )
         assert not [answer for answer in answers if isinstance(answer, Refused)]

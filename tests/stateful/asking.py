@@ -17,6 +17,7 @@ from random import Random
 from typing import Any
 
 from tests.core.traffic import KINDS, LATE, MIXED, SMALL, Ask, Traffic
+from tests.core.triaging import given_up
 from tests.core.world import BASE, COMMAND, HUMAN, OTHER, VERIFIER, sha
 from tests.stateful.deciding import Deciding
 from tests.stateful.effect_asking import EffectAsking
@@ -235,7 +236,7 @@ class Everything(Traffic):
                 c.RecordClone(name, fence, "branch", BASE),
                 c.RecordTakeover(name, fence, head, BASE, sha(900), "refs/x", (head,)),
                 c.RecordLateReport(name, fence, "complete", "branch", head, "late", Text("said")),
-                c.FailWork(name, fence, self.rnd.choice(list(TriageKind)).value, Text("no")),
+                given_up(name, fence, self.rnd.choice(list(TriageKind)).value),
                 c.ReportCompletion(
                     name, fence, head, BASE, "branch", sha(901), (head,), taken_over=True
                 ),

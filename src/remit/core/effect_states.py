@@ -86,12 +86,26 @@ def _gone(effect: Effect) -> bool:
     return effect.present_seq > 0
 
 
+def _own_push(get: Get, item: Item) -> Effect | None:
+    """The push of delivery work; a pull request counts only while nobody knows what became of it.
+
+    Nothing has landed by a request that is there, so it keeps nobody from reviewing anew.
+    """
+    work = item.work
+    named = (work.request, work.push) if work is not None else ()
+    found = [get("effect", push.effect) for push in named if push is not None]
+    own = [e for e in found if isinstance(e, Effect) and e.item == item.id]
+    unsettled = [e for e in own if e.state in OPEN_EFFECT]
+    if unsettled:
+        return unsettled[0]
+    pushed = work.push.effect if work is not None and work.push is not None else ""
+    return next((e for e in own if e.id == pushed), None)
+
+
 def own_effect(get: Get, item: Item) -> Effect | None:
     """The effect that an item names, if it was claimed: its intent's, or the push of what was done."""
     if item.kind is not Kind.EFFECT:
-        push = item.work.push if item.work is not None else None
-        pushed = get("effect", push.effect) if push is not None else None
-        return pushed if isinstance(pushed, Effect) and pushed.item == item.id else None
+        return _own_push(get, item)
     intent = get("intent", item.id)
     if not isinstance(intent, Intent) or not intent.envelope.effect_id:
         return None

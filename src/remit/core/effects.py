@@ -37,7 +37,8 @@ from remit.core.reconcile import NO_LOOKUP, hopeless
 from remit.core.refusals import Code, Refused
 from remit.core.retrying import JITTER, Bounds, Next, Retry, bounds_of, retry
 from remit.core.status import Kind, Status
-from remit.core.triage import TriageKind, put_aside
+from remit.core.triage import put_aside
+from remit.core.triage_records import cancelled_in_flight, effect_uncertain, poison
 from remit.core.view import Draft
 
 PRIOR: Final = "PRIOR_EFFECT_UNRECONCILED"
@@ -177,7 +178,7 @@ def end_attempt(
             retry_absent(draft, item.id, effect, JITTER // 2, by=by)
             return
     if item.counted >= most_attempts(draft, item) and not returned:
-        _poison(draft, item, by)
+        put_poison(draft, item, by)
         return
     status, reason, trigger, _ = back_in_line(draft, item)
     draft.emit("item", item.id, make(status, reason, trigger), by)
@@ -200,27 +201,19 @@ def _end_open(draft: Draft, item: Item, effect: Effect, how: str, make: MakeEven
 
 
 def _uncertain_for_good(draft: Draft, item: Item, effect: Effect, lease: str, by: str) -> None:
-    put_aside(
-        draft,
-        item,
-        TriageKind.EFFECT_UNCERTAIN,
-        evidence=(f"effect:{effect.id}", f"seq:{effect.intended_seq}"),
-        reason="nothing that it can be looked up in",
-        by=by,
-    )
+    seq = effect.intended_seq or None
+    found = effect_uncertain(effect=effect.id, state=effect.state, why=NO_LOOKUP, seq=seq)
+    put_aside(draft, item, found, reason="nothing that it can be looked up in", by=by)
     hold = Next(Retry.HOLD, NO_LOOKUP, "decision:effect-uncertain")
     decide_retry(draft, draft.item(item.id) or item, effect, hold, lease=lease, by=by)
 
 
-def _poison(draft: Draft, item: Item, by: str) -> None:
-    put_aside(
-        draft,
-        item,
-        TriageKind.POISON,
-        evidence=(f"attempts:{item.counted}", item.lease.id if item.lease else ""),
-        reason=f"{item.counted} attempts ended without a result",
-        by=by,
-    )
+def put_poison(draft: Draft, item: Item, by: str = "", effect: str = "", seen: str = "") -> None:
+    """T10 ``poison``: the attempts are used up (INV-10); ``seen`` is the look-up that found nothing."""
+    used, lease = item.counted, item.lease.id if item.lease else ""
+    bound = most_attempts(draft, item)
+    found = poison(attempts=used, bound=bound, lease=lease, effect=effect, observation=seen)
+    put_aside(draft, item, found, reason=f"{used} attempts ended without a result", by=by)
 
 
 def wait_on(draft: Draft, name: str) -> None:
@@ -259,7 +252,7 @@ def retry_absent(
         by=by,
     )
     if following.decision is Retry.QUARANTINE:
-        _poison(draft, draft.item(name) or item, by)
+        put_poison(draft, draft.item(name) or item, by, effect.id, observation)
 
 
 # What must hold when a lease is given, and again when an effect is intended.
@@ -363,13 +356,9 @@ def cancel_in_flight(draft: Draft, item: Item, reason: str = "") -> bool:
     if effect is None or effect.item != item.id or state_of(draft, effect) not in OPEN_EFFECT:
         return False
     note_uncertain(draft, effect, "CANCELLED")
-    put_aside(
-        draft,
-        item,
-        TriageKind.CANCELLED_IN_FLIGHT,
-        evidence=(f"effect:{effect.id}", f"seq:{effect.intended_seq}"),
-        reason=reason,
-    )
+    state, seq = state_of(draft, effect), effect.intended_seq or None
+    found = cancelled_in_flight(state=state, effect=effect.id, seq=seq, was=item.status)
+    put_aside(draft, item, found, reason=reason)
     return True
 
 

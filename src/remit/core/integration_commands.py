@@ -40,13 +40,18 @@ class IntendPush(Command):
 
 @dataclass(frozen=True, slots=True)
 class FailIntegration(Command):
-    """Put approved work aside that cannot be brought onto main as it is (T10); ``seen``."""
+    """Put approved work aside that clashes with main (T10); ``seen``.
+
+    ``base`` is where the commit that clashes began. The rest is as in ``IntendPush``.
+    """
 
     item: str
     head: str
     approval: int
-    triage_kind: str
-    evidence: tuple[str, ...] = ()
+    main: str
+    base: str
+    way: str
+    paths: tuple[str, ...]
     reason: Text = NO_TEXT
 
 

@@ -26,7 +26,8 @@ from remit.core.limit_facts import (
     scopes_of,
 )
 from remit.core.refusals import Code, Refused
-from remit.core.triage import TriageKind, put_aside
+from remit.core.triage import put_aside
+from remit.core.triage_records import budget_exhausted
 from remit.core.view import Draft
 
 
@@ -157,11 +158,16 @@ def put_over_budget(draft: Draft, name: str, fence: int, stops: list[str]) -> No
     item = draft.item(name)
     if not stops or item is None or item.terminal:
         return
-    put_aside(
-        draft,
-        item,
-        TriageKind.BUDGET_EXHAUSTED,
-        evidence=(f"fence:{fence}", *(f"stops:{scope}" for scope in stops)),
-        reason="it cost more than was reserved for it",
-        by=ADMISSION,
+    limits = [limit.spend_micros or 0 for limit in _limits(draft, tuple(stops))]
+    used = [spend_of(draft, scope) for scope in stops]
+    charged = draft.get("charge", charge_of(item.id, fence))
+    evidence = budget_exhausted(
+        scope=stops,
+        limit=limits,
+        settled=[each.settled for each in used],
+        reserved=[each.reserved for each in used],
+        stops=stops,
+        fence=fence,
+        spent=charged if isinstance(charged, int) else None,
     )
+    put_aside(draft, item, evidence, reason="it cost more than was reserved for it", by=ADMISSION)

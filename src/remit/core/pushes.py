@@ -23,6 +23,9 @@ from remit.core.reconcile import NONE, Seen, arrival, compare, known
 OPERATION: Final = "integrate"
 """What a push does, in the terms of effects."""
 
+REQUEST: Final = "pull-request"
+"""The way, and the operation, of work that is proposed to a host instead of being pushed to main."""
+
 OVERTAKEN: Final = "main-moved"
 """Nothing can arrive any more: main names another commit than the push expects."""
 
@@ -30,6 +33,16 @@ OVERTAKEN: Final = "main-moved"
 def push_effect(item: str) -> str:
     """The effect that stands for the push of an item."""
     return f"push/{item}"
+
+
+def request_effect(lease: str) -> str:
+    """The effect that stands for the pull request of an attempt, by its lease."""
+    return f"{REQUEST}/{lease.replace('L-', 'A-', 1)}"
+
+
+def request_branch(effect: str) -> str:
+    """The branch that a pull request proposes."""
+    return f"remit/{effect.partition('/')[2]}"
 
 
 def push_attempt(epoch: int, item: str, intents: int) -> str:
@@ -54,14 +67,15 @@ def push_digest(commit: str, expected: str) -> str:
 
 def push_record(push: Push) -> str:
     """The authoritative record of a push: the branch itself."""
-    return f"git:{push.remote}/{push.ref}"
+    kind = "pull-requests" if push.way == REQUEST else "git"
+    return f"{kind}:{push.remote}/{push.ref}"
 
 
 def push_destination(push: Push) -> Destination:
     """What the remote enforces of a push, as far as that was declared when it was intended."""
     return Destination(
         push_record(push), 0, push.remote, "", "", push_record(push), push.markers, None,
-        push.markers, True, True, 0, False, push.in_flight_ms, False, "", 0,
+        push.markers and push.way != REQUEST, True, True, 0, False, push.in_flight_ms, False, "", 0,
     )  # fmt: skip
 
 
@@ -79,6 +93,12 @@ def push_claims(push: Push) -> tuple[Check, ...]:
         return Check(name, result, figure if enforced else "", "enforced", record, reason)
 
     bound = push.in_flight_ms
+    if push.way == REQUEST:
+        return (
+            claimed("external-duplicate-prevention", push.markers, "one request for a branch"),
+            claimed("tested-is-what-lands", False, ""),
+            claimed("look-up", True, record),
+        )
     return (
         claimed("lease-on-main", True, push.expected),
         claimed("external-fencing", push.markers, "marker"),
@@ -100,7 +120,7 @@ def settle_push(
     checks = compare(effect, push_record(push), (wanted,) if effect.intents else (), seen)
     destination = push_destination(push)
     basis, until = arrival(effect, destination, seen)
-    if not basis and seen.result == NONE and effect.intents:
+    if not basis and seen.result == NONE and effect.intents and push.way != REQUEST:
         now = dict(seen.values).get("ref_now", "")
         if now not in ("", push.expected):
             basis, until = OVERTAKEN, None

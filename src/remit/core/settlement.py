@@ -22,7 +22,7 @@ from remit.core.dependencies import (
     unresolved,
 )
 from remit.core.effect_facts import Intent
-from remit.core.effects import awaits_retry, most_attempts
+from remit.core.effects import awaits_retry, most_attempts, put_poison
 from remit.core.events import SettlementDeferred
 from remit.core.facts import Dependency, DependencyKind, EdgeState, Item, Key
 from remit.core.followers import ask_all, ended_without, release
@@ -30,7 +30,8 @@ from remit.core.ids import is_item_id
 from remit.core.item_events import DependencyAdded, DependencyRemoved, DependencySettled
 from remit.core.registration import attach_rule
 from remit.core.status import Status
-from remit.core.triage import TriageKind, put_aside
+from remit.core.triage import put_aside
+from remit.core.triage_records import trigger_impossible
 from remit.core.view import Draft, Missing
 from remit.core.waiters import load_all, since, waiters_of
 
@@ -239,26 +240,16 @@ def review(draft: Draft, name: str) -> None:
         return
     dead = dead_edge(item)
     if dead:
-        put_aside(
-            draft,
-            item,
-            TriageKind.TRIGGER_IMPOSSIBLE,
-            evidence=(f"dependency:{dead}",),
-            reason=f"it waits on {dead}, which ended otherwise",
-            by=ADMISSION,
-        )
+        ended = draft.item(dead)
+        outcome = ended.outcome.value if ended is not None and ended.outcome else ""
+        found = trigger_impossible(dependency=dead, outcome=outcome)
+        why = f"it waits on {dead}, which ended otherwise"
+        put_aside(draft, item, found, reason=why, by=ADMISSION)
         return
     if awaits_retry(draft, item):
         return
     if item.counted >= most_attempts(draft, item):
-        put_aside(
-            draft,
-            item,
-            TriageKind.POISON,
-            evidence=(f"attempts:{item.counted}",),
-            reason=f"{item.counted} attempts ended without a result",
-            by=ADMISSION,
-        )
+        put_poison(draft, item, ADMISSION)
         return
     attach_rule(draft, item)
     decide_verdict(draft, draft.item(name) or item)

@@ -1,8 +1,9 @@
 """Typed triage: what cannot be settled by a rule goes to a named record, never silently on.
 
-Each kind has the evidence that it must carry and the resolutions that it allows (CONTRACT 12,
-INV-19). A resolution names what happens next; ``T11`` then moves the item, never later than where
-triage came from, and never to leased.
+``put_aside`` is the one way into triage. It takes evidence that a typed constructor made
+(``triage_records``), so that no record is without what it has to show, and writes down which
+resolutions it allows (``triage_rules``). ``T11`` then moves the item, never later than where triage came
+from, and never to leased (CONTRACT 12, INV-19).
 """
 
 from __future__ import annotations
@@ -16,31 +17,12 @@ from remit.core.facts import Item
 from remit.core.item_events import ItemTriaged
 from remit.core.status import Status
 from remit.core.triage_kinds import Resolution, TriageKind
+from remit.core.triage_records import Evidence
+from remit.core.triage_rules import ways_of
+from remit.core.triage_shapes import faults
 from remit.core.view import Draft
 
-__all__ = [
-    "CLOSING",
-    "RECONCILED",
-    "RESOLUTIONS",
-    "Resolution",
-    "TriageKind",
-    "allowed",
-    "put_aside",
-]
-
-_BACK: Final = (Resolution.REQUEUE, Resolution.CANCEL, Resolution.FAIL, Resolution.SUPERSEDE)
-_SHIPPED: Final = (Resolution.REVERIFY, Resolution.SUPERSEDE)
-
-RESOLUTIONS: Final[dict[TriageKind, tuple[Resolution, ...]]] = dict.fromkeys(TriageKind, _BACK) | {
-    TriageKind.VERIFIER_GAP: _SHIPPED,
-    TriageKind.CONTRADICTED: _SHIPPED,
-    TriageKind.SHIP_UNVERIFIABLE: (Resolution.RETURN, *_BACK),
-    TriageKind.IMPORT_INCONSISTENT: (Resolution.RETURN, *_BACK),
-    TriageKind.TRIGGER_IMPOSSIBLE: (Resolution.RETURN, *_BACK),
-    TriageKind.BUDGET_EXHAUSTED: (Resolution.RETURN, *_BACK),
-}
-"""Allowed resolutions by kind. ``requeue`` runs admission; ``return`` goes where triage came from;
-``reverify`` goes back to shipped; the others close the item."""
+__all__ = ["CLOSING", "RECONCILED", "Resolution", "TriageKind", "allowed", "put_aside"]
 
 RECONCILED: Final = "reconciled"
 """How a look-up settles a record that only waited for it; nobody can ask for this."""
@@ -53,25 +35,28 @@ CLOSING: Final = {
 """The outcome of each resolution that closes the item."""
 
 
-def allowed(kind: TriageKind, shipped: str) -> tuple[Resolution, ...]:
-    """The resolutions of this kind that the item's history leaves open.
+def origin_of(item: Item) -> Status | None:
+    """The status from which an item is, or would be, put aside."""
+    return item.triaged_from if item.status is Status.TRIAGED else item.status
 
-    Once its commit or its effect was observed, an item can only be verified again or superseded.
-    """
-    return _SHIPPED if shipped else RESOLUTIONS[kind]
+
+def allowed(draft: Draft, item: Item, kind: TriageKind) -> tuple[Resolution, ...]:
+    """The resolutions that a record of this kind has on this item as things stand."""
+    return ways_of(kind, origin_of(item), shipped_by(draft, item))
 
 
 def put_aside(
     draft: Draft,
     item: Item,
-    kind: TriageKind,
+    evidence: Evidence,
     *,
-    evidence: tuple[str, ...] = (),
     reason: str = "",
     text_ref: str = "",
     by: str = "",
 ) -> str:
     """T10, or one more record where the item is triaged already; returns the record's id."""
+    wrong = faults(evidence.kind, evidence.entries, foreign=False)
+    assert not wrong, f"{evidence.kind}: {wrong}"
     record = f"T-{draft.counter('triage') + 1}"
     draft.new("triage", record)
     moved = item.status is not Status.TRIAGED
@@ -81,9 +66,9 @@ def put_aside(
         item.status,
         Status.TRIAGED,
         record,
-        kind,
-        evidence,
-        tuple(allowed(kind, shipped_by(draft, item))),
+        evidence.kind,
+        evidence.entries,
+        tuple(allowed(draft, item, evidence.kind)),
         item.lease.id if item.lease else "",
         reason,
         text_ref,

@@ -146,6 +146,12 @@ class View:
         self.heads[lane] = at
 
 
+def _pushed(item: Item) -> bool:
+    """Whether a push of its work or a request was intended, which then is its effect."""
+    work = item.work
+    return work is not None and (work.push is not None or work.request is not None)
+
+
 class Draft:
     """One decision in the making, over a view that it does not change."""
 
@@ -240,7 +246,7 @@ class Draft:
         """
         ask = self.ask
         fact = self.get(kind, name)
-        if fact.__class__ is Item and fact.kind is Kind.EFFECT:
+        if fact.__class__ is Item and (fact.kind is Kind.EFFECT or _pushed(fact)):
             self._demand_open(fact, event)
         recorded = Recorded(
             self.view.seq + len(self.events) + 1,

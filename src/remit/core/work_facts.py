@@ -17,9 +17,10 @@ class Push:
     """The newest push that was intended of a round of work, of what was tested before.
 
     ``commit`` is exactly what may land on ``ref`` of ``remote``, and only where that still names
-    ``expected``. ``markers`` says that the remote keeps remit's marker of it; ``in_flight_ms`` is how
-    long a push may be under way after its sender has ended, None where nobody can say. ``seq`` is
-    the event that holds what was tested.
+    ``expected``; of a pull request it is the approved head, which a branch of its own is to name.
+    ``markers`` says that the remote keeps remit's marker of it, or the host one request for a branch.
+    ``in_flight_ms`` is how long a push may be under way after its sender has ended, None where nobody
+    can say. ``seq`` is the event that holds what was tested.
     """
 
     effect: str
@@ -41,7 +42,7 @@ class Work:
     ``bound`` pairs each row and requirement with its digest as it was at the approval. ``waived``
     pairs rows that the newest verification let go unproved with the decision that allowed it.
     ``review_proof`` is how the approval was proved, empty where it was only asserted. ``push`` is the
-    newest push of it that was intended.
+    newest push of it that was intended, ``request`` the pull request.
     """
 
     lease: str
@@ -60,6 +61,7 @@ class Work:
     waived: tuple[tuple[str, str], ...] = ()
     review_proof: str = ""
     push: Push | None = None
+    request: Push | None = None
 
 
 @quick

@@ -35,7 +35,8 @@ from remit.service.integrity import verify
 from remit.service.reading.decisions import decision
 from remit.service.reading.items import list_items, load_items
 from remit.service.reading.trace import trace
-from remit.service.reading.waiting import blocked, triage_list
+from remit.service.reading.triage import triage_list
+from remit.service.reading.waiting import blocked
 from remit.wiring import Ledger, url_of
 from remit.wiring.signing import signatures
 

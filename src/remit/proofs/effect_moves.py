@@ -80,6 +80,7 @@ def _work(stage: Stage, state: State, item: Item) -> Iterator[Step]:
         for record in item.triage:
             for way in ("requeue", "reverify", "fail", "cancel"):
                 yield Step(HUMAN, c.ResolveTriage(record, way, "so"))
+            yield Step(WORKER, c.ResolveTriage(record, "requeue", "so"))
     if world.has("close"):
         yield Step(HUMAN, c.CloseItem(name, "failed", c.Text("because")))
 

@@ -16,6 +16,7 @@ from remit.core import commands as c
 from remit.core.facts import Item, Triage
 from remit.core.status import Status
 from remit.core.triage import Resolution
+from remit.core.triage_records import Evidence, ambiguity, aside, ship_unverifiable
 from remit.proofs.effect_moves import effect_moves
 from remit.proofs.keys import stage_ledger
 from remit.proofs.plan_moves import moments, plan_moves
@@ -197,17 +198,26 @@ def _found(
 
 def _triage(stage: Stage, state: State, item: Item) -> Iterator[Step]:
     if len(item.triage) < MOST_RECORDS:
-        yield _step(HUMAN, c.OpenTriage, item.id, "ship-unverifiable", _REASON)
+        yield Step(HUMAN, aside(_put_aside_for(item), item.id, _REASON))
+        yield _step(HUMAN, c.OpenTriage, item.id, "ambiguity", _REASON)  # which shows nothing
     others = [i for i in stage.items(state) if i != item.id]
     for record in item.triage:
         fact = stage.get(state, "triage", record)
         if not isinstance(fact, Triage):
             continue
+        yield _step(IMPLEMENTERS[0], c.ResolveTriage, record, "requeue", "so")
         for way in Resolution:
             if way is not Resolution.SUPERSEDE:
                 yield _step(HUMAN, c.ResolveTriage, record, way.value, "so")
             elif others and stage.world.has("supersede"):
                 yield _step(HUMAN, c.ResolveTriage, record, way.value, "so", others[-1])
+
+
+def _put_aside_for(item: Item) -> Evidence:
+    """What a person sees in an item: of what was handed in another thing than of what was not."""
+    if (item.triaged_from or item.status) in (Status.IN_REVIEW, Status.APPROVED, Status.SHIPPED):
+        return ship_unverifiable(why="main has another patch")
+    return ambiguity(unclear="what it is for", asks="planner")
 
 
 def _close(stage: Stage, state: State, item: Item) -> Iterator[Step]:

@@ -24,6 +24,7 @@ from remit.proofs import oracle
 from remit.proofs.effect_steps import EffectSteps
 from remit.proofs.plan_steps import PlanSteps
 from remit.proofs.properties import Tally, Violation
+from remit.proofs.triage_steps import TriageSteps
 from remit.proofs.world import NO_GHOST, Decided, Ghost, Stage, State, Taken
 
 FENCED: Final = (
@@ -65,6 +66,7 @@ class Steps:
         self.stage = stage
         self.tally = tally
         self.effects = EffectSteps(stage, tally.demand) if stage.world.effects else None
+        self.triage = TriageSteps(stage, tally.demand, self._shipped)
         self.plans = PlanSteps(stage, tally.demand) if stage.world.plans else None
 
     def after(self, state: State, taken: Taken) -> State:
@@ -167,6 +169,7 @@ class Steps:
             ghost = Ghost(old.lease.fence, ghost.approved, ghost.answers)
         if to in (*oracle.QUEUED, "leased", "in-review"):
             ghost = Ghost(ghost.fence, "", ghost.answers)
+        self.triage.event(state, rec.actor, event, old, new)
         check = _CHECKS.get(type(event))
         if check is not None:
             ghost = check(self, state, decided, rec, event, old, new, ghost) or ghost
@@ -330,8 +333,7 @@ class Steps:
     def triaged(
         self, state: State, by: Decided, rec: Recorded, ev: Any, old: Item, new: Item, ghost: Ghost
     ) -> None:
-        """T10: a typed record; by an expiry only when the attempts are used up."""
-        self.tally.demand("triage-explained", ev.triage_kind and ev.record in new.triage, ev)
+        """T10, by an expiry only when the attempts are used up."""
         if isinstance(by.command, c.ExpireLease) and ev.triage_kind == "poison":
             if old.kind == "delivery" or old.lease is not None:
                 self.due(state, old)
@@ -370,7 +372,6 @@ class Steps:
         """T12: by name, with its owner and, where superseded, its successor."""
         demand = self.tally.demand
         demand("one-owner", ev.owner and new.owner is None, "closed, owned by", new.owner)
-        demand("triage-explained", not new.triage, new.id, "closed with", new.triage)
         shipped = self._shipped(state, old)
         fits = not shipped or (ev.outcome == "superseded" and ev.successor)
         demand("shipped-by-observation", fits, "shipped, then closed as", ev.outcome)

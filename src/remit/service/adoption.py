@@ -95,7 +95,7 @@ def _carry(operations: Operations) -> int:
 def _pushed(item: Item) -> bool:
     """Whether a push of approved work was intended, so that it may be open."""
     work = item.work if item.status is Status.APPROVED else None
-    return work is not None and work.push is not None
+    return work is not None and (work.push is not None or work.request is not None)
 
 
 def _end_leases(operations: Operations, epoch: int, progress: Callable[[int], None] | None) -> int:

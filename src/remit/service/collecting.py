@@ -2,8 +2,8 @@
 
 Facts and events hold no cycles, so counting references frees them; but the collector looks at all of
 them again and again while a batch or a fold makes thousands, and finds nothing. It is switched off for
-a batch of many calls (a tenth of a second at most) and for the fold of a whole ledger, and left as it
-was found.
+a batch of many calls (a tenth of a second at most), for a plan that is read or applied, and for the fold
+of a whole ledger, and left as it was found.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeVar
 
-from remit.core.effect_facts import EffectState
+from remit.core.effect_facts import Effect, EffectState
 from remit.core.events import Event
 from remit.core.facts import Item
 from remit.core.gitfacts import Way
@@ -55,9 +55,12 @@ def answered_before(
     """What this command id came to before, where it came to an end."""
     if not command_id:
         return None
-    stands = pushes.standing(item.id)
-    number = stands.effect.intents + 1 if stands is not None else 1
-    for name in (command_id, f"{command_id}/{number}"):
+    with pushes.operations.store.read() as tx:
+        work = item.work
+        named = (work.push, work.request) if work is not None else ()
+        keys = [("effect", push.effect) for push in named if push is not None]
+        known = [f.intents + 1 for f in tx.load(keys).values() if isinstance(f, Effect)]
+    for name in (command_id, *(f"{command_id}/{number}" for number in known or [1])):
         events = recorded_under(operations, name)
         if not events:
             continue
@@ -96,7 +99,8 @@ def reported(pushes: Pushes, name: str, outcome: str, done: Done | None) -> Inte
     ship = event_of(done, ShipObserved) if done is not None else None
     with pushes.operations.store.read() as tx:
         item = load_exact(tx, name)
-        push = item.work.push if isinstance(item, Item) and item.work is not None else None
+        work = item.work if isinstance(item, Item) else None
+        push = (work.request if pushes.requests else work.push) if work is not None else None
         tested = tx.at_seq([push.seq])[push.seq].event if push is not None else None
     stands = pushes.standing(name)
     main = stands.main if stands is not None else ""
@@ -111,7 +115,7 @@ def reported(pushes: Pushes, name: str, outcome: str, done: Done | None) -> Inte
     )  # fmt: skip
 
 
-def unsettled(item: Item, stands: Standing, code: Code) -> Integrated | Refused:
+def unsettled(item: Item, stands: Standing, code: Code, said: str = "") -> Integrated | Refused:
     """Nobody knows yet what became of a push, or the remote contradicts it."""
     if stands.state is EffectState.CONTRADICTED:
         return Integrated(
@@ -121,8 +125,8 @@ def unsettled(item: Item, stands: Standing, code: Code) -> Integrated | Refused:
         )  # fmt: skip
     return Refused(
         code,
-        f"cannot say whether the push {stands.effect.id} of {item.id} landed: it is"
-        f" {stands.state}, seen: {stands.result or 'nothing'}",
+        f"cannot say what became of {stands.effect.id} of {item.id}: it is"
+        f" {stands.state}, seen: {stands.result or 'nothing'}" + (f"; {said}" if said else ""),
         f"ask again: 'remit integrate {item.id}' or 'remit reconcile {stands.effect.id}';"
         " nothing is pushed before that is known",
         {

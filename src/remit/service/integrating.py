@@ -13,28 +13,21 @@ seen with the commit.
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
 
-from remit.core import commands as c
-from remit.core.binding import bindings, unlike
+from remit.core.decide.integrating import open_push
 from remit.core.effect_facts import EffectState
-from remit.core.facts import Fact, Item, Work
-from remit.core.gitfacts import Brought, Clash, MainObservation, RepositoryRefusal, Way
+from remit.core.facts import Item
+from remit.core.gitfacts import Brought, Clash, MainObservation, Way
 from remit.core.item_events import ItemTriaged
 from remit.core.outside_events import EffectIntended
 from remit.core.pushes import push_effect, push_payload
 from remit.core.refusals import Code, Refused
-from remit.core.triage import TriageKind
-from remit.ports import ReadTx
-from remit.ports.destination import Answered, Destination, NoAnswer, NotSent, Request
+from remit.ports.destination import Destination, Request
 from remit.ports.outside import Landing
-from remit.service.delivery import Delivery, approved_work, load_exact
-from remit.service.engine import Answer, Call
+from remit.service.delivery import Delivery, load_exact
+from remit.service.engine import Answer
 from remit.service.fitting import unfit_name
-from remit.service.handed_in import branches_of, not_taken, taken_over
 from remit.service.integrated import (
     Integrated,
     answered_before,
@@ -43,10 +36,9 @@ from remit.service.integrated import (
     triaged,
     unsettled,
 )
-from remit.service.outside import refused_by
-from remit.service.pushing import Pushes
-from remit.service.registered import finding_of, rows_of
-from remit.service.texts import blob_of
+from remit.service.preparing import Into, Preparation, Progress
+from remit.service.pushing import Pushes, Standing, send_once
+from remit.service.requesting import Requests
 
 TRIES: Final = 3
 """How often a main that moves is followed in one call."""
@@ -55,8 +47,6 @@ SEND_MS: Final = 120_000
 """How long one push may take, in milliseconds of wall time."""
 
 WAYS: Final = {"merge": Way.MERGE, "rebase": Way.REBASE}
-
-Progress = Callable[[str, str], None]
 
 
 class _MainMovedError(Exception):
@@ -79,16 +69,20 @@ class Integration:
         ref: str = "refs/heads/main",
         tries: int = TRIES,
         send_ms: int = SEND_MS,
+        host: Destination | None = None,
     ) -> None:
         self.delivery = delivery
         self.operations = delivery.operations
         self.landing = landing
         self.push = push
-        self.remote = remote
-        self.ref = ref
         self.tries = tries
         self.send_ms = send_ms
         self.pushes = Pushes(delivery.operations, push)
+        self.preparation = Preparation(delivery, landing, remote, ref)
+        self.requests: Requests | None = None
+        if host is not None:
+            looked = Pushes(delivery.operations, host, requests=True)
+            self.requests = Requests(self.preparation, host, looked, send_ms)
 
     def integrate(
         self,
@@ -101,8 +95,8 @@ class Integration:
     ) -> Integrated | Refused:
         """Integrate an approved item: test what would land, push it once, and see it on main.
 
-        ``way`` is ``merge`` or ``rebase``; what goes on from main is pushed as it is. With ``ship``
-        main is observed and the item shipped (T08), else it stays approved and ``ship`` does that.
+        ``way`` is ``merge`` or ``rebase``; what goes on from main is pushed as it is. ``pr`` proposes
+        it to the host instead, and then only looks; see ``service.requesting``. With ``ship`` main is observed and the item shipped (T08), else it stays approved and ``ship`` does that.
         Asked again, with the same command id or another, it goes on from what the remote shows.
 
         Refuses ``TRANSITION_REFUSED``, ``APPROVAL_STALE``, ``REVIEW_UNPROVED``, ``KILL_SWITCH_ON``,
@@ -110,7 +104,7 @@ class Integration:
         ``OUTCOME_UNKNOWN`` (this one), ``DESTINATION_REFUSED``, ``NOT_SENT``,
         ``NOTHING_TO_INTEGRATE``, and what the repository cannot say.
         """
-        if way not in WAYS:
+        if way not in WAYS and way != "pr":
             return _bad_way(way)
         wrong = self.operations.caller.misnamed() or self.operations.caller.built_in()
         wrong = wrong or unfit_name("command id", command_id)
@@ -123,6 +117,8 @@ class Integration:
         before = answered_before(self.operations, self.pushes, item, command_id)
         if before is not None:
             return before
+        if way == "pr":
+            return self._propose(item, command_id, ship, progress)
         for _ in range(self.tries):
             try:
                 return self._once(item.id, WAYS[way], command_id, ship, progress)
@@ -130,8 +126,8 @@ class Integration:
                 continue
         return Refused(
             Code.MAIN_MOVED,
-            f"cannot integrate {item.id}: main moved {self.tries} times while it was tested;"
-            " nothing of it was pushed",
+            f"cannot integrate {item.id}: in {self.tries} tries main moved while it was tested, or the"
+            " push died on its way; nothing of it landed",
             "integrate it again, when fewer others push",
             {"item": item.id, "tries": self.tries},
         )
@@ -140,10 +136,10 @@ class Integration:
         """What would land, made and kept but neither tested, intended nor pushed."""
         if way not in WAYS:
             return _bad_way(way)
-        ready = self._ready(name)
+        ready = self.preparation.ready(name)
         if isinstance(ready, Refused):
             return ready
-        made = self._made(ready, WAYS[way])
+        made = self.preparation.made(ready, WAYS[way])
         if isinstance(made, Refused):
             return made
         main, brought = made
@@ -175,12 +171,26 @@ class Integration:
             return found
         return self.delivery.mark_shipped(item.id, work.head, command_id=command_id)
 
+    def _propose(
+        self, item: Item, command_id: str, ship: bool, progress: Progress | None
+    ) -> Integrated | Refused:
+        if self.requests is None:
+            return Refused(
+                Code.BAD_INPUT,
+                f"cannot open a pull request for {item.id}: no host is known for this repository",
+                "push instead: --merge or --rebase",
+            )
+        stands = self.pushes.standing(item.id)
+        if stands is not None and stands.state is not EffectState.ABSENT:
+            return open_push(item, stands.effect, stands.state)
+        return self.requests.propose(item.id, command_id, ship, progress)
+
     # One try.
 
     def _once(
         self, name: str, way: Way, command_id: str, ship: bool, progress: Progress | None
     ) -> Integrated | Refused:
-        ready = self._ready(name)
+        ready = self.preparation.ready(name)
         if isinstance(ready, Refused):
             return ready
         stands = self.pushes.standing(name)
@@ -193,15 +203,15 @@ class Integration:
                 return unsettled(ready.item, stands, Code.EFFECT_UNRECONCILED)
         if stands is not None and stands.state is EffectState.PRESENT:
             return self._there(ready.item, command_id, ship)
-        made = self._made(ready, way)
+        made = self.preparation.made(ready, way)
         if isinstance(made, Refused):
             return made
         _, brought = made
         if isinstance(brought, Clash):
-            return self._clashed(ready, brought, way, command_id)
+            return self.preparation.clashed(ready, brought, way, command_id)
         if brought.way is Way.THERE:
             return self._landed_before(ready.item, brought, command_id, ship)
-        intended = self._intend(ready, brought, command_id, progress)
+        intended = self.preparation.intend(ready, brought, self._into(stands), command_id, progress)
         if isinstance(intended, Refused):
             return intended
         if not any(isinstance(r.event, EffectIntended) for r in intended.events):
@@ -209,6 +219,11 @@ class Integration:
                 return triaged(ready.item, intended)
             raise _MainMovedError  # an older epoch may have pushed: it is looked at first
         return self._pushed(ready.item, brought, command_id, ship)
+
+    def _into(self, stands: Standing | None) -> Into:
+        enforced = self.push.enforced
+        number = stands.effect.intents + 1 if stands is not None else 1
+        return Into(number, enforced.fence, enforced.in_flight_ms)
 
     def _pushed(
         self, item: Item, brought: Brought, command_id: str, ship: bool
@@ -248,15 +263,7 @@ class Integration:
             effect.id, effect.key, effect.fence, payload, effect.operation, brought.commit,
             timeout_ms=self.send_ms,
         )  # fmt: skip
-        try:
-            response = self.push.send(request)
-        except NotSent as error:
-            return "unsent", str(error)
-        except NoAnswer as error:
-            return "unanswered", str(error)
-        except Answered as error:
-            return ("unanswered" if error.uncertain else "refused"), str(error)
-        return "answered", response.reference
+        return send_once(self.push, request)
 
     def _there(self, item: Item, command_id: str, ship: bool) -> Integrated | Refused:
         """The remote shows the commit: the work ships by that, and by nothing else."""
@@ -284,140 +291,12 @@ class Integration:
             "", "", answer=shipped,
         )  # fmt: skip
 
-    # What goes before.
-
-    def _ready(self, name: str) -> _Ready | Refused:
-        with self.operations.store.read() as tx:
-            item = load_exact(tx, name)
-            if isinstance(item, Refused):
-                return item
-            work = approved_work(item, "integrate")
-            if isinstance(work, Refused):
-                return work
-            if not taken_over(tx, work):
-                return not_taken(item, work, "integrate")
-            stale = _stale(tx, item, work)
-            return stale or _Ready(item, work, branches_of(tx, work), tx.now())
-
-    def _made(self, ready: _Ready, way: Way) -> tuple[str, Brought | Clash] | Refused:
-        main = self.delivery.repository.observe_main()
-        if isinstance(main, RepositoryRefusal):
-            return refused_by(main)
-        made = self.landing.bring_onto(
-            ready.item.id,
-            ready.work.head,
-            ready.work.base,
-            main.main_sha,
-            way,
-            ready.now // 1_000_000,
-            ready.branches,
-        )
-        if isinstance(made, RepositoryRefusal):
-            return refused_by(made)
-        return main.main_sha, made
-
-    def _clashed(
-        self, ready: _Ready, clash: Clash, way: Way, command_id: str
-    ) -> Integrated | Refused:
-        evidence = (
-            f"head:{clash.head_sha}",
-            f"main:{clash.main_sha}",
-            f"base:{clash.base_sha}",
-            f"commit:{clash.commit}",
-            f"paths:{clash.path_count}",
-            *(f"path:{path}" for path in clash.paths),
-        )
-        reason = c.Text(f"a {way} onto main needs a person")
-        kind = TriageKind.MERGE_CONFLICT.value
-        work = ready.work
-        command = c.FailIntegration(
-            ready.item.id, work.head, work.review_seq, kind, evidence, reason
-        )
-        answer = self.operations.observed([command], [command_id])[0]
-        if isinstance(answer, Refused):
-            return answer
-        return Integrated(
-            ready.item.id, "triaged", way, clash.commit, clash.main_sha, clash.main_sha, "", "",
-            triage=kind, detail=", ".join(clash.paths), answer=answer,
-        )  # fmt: skip
-
-    def _intend(
-        self, ready: _Ready, brought: Brought, command_id: str, progress: Progress | None
-    ) -> Answer:
-        """Run the rows on exactly what would land, and let the core decide on what they said."""
-        item, work = ready.item, ready.work
-        with self.operations.store.read() as tx:
-            rows = rows_of(tx, item)
-        found = self.delivery.verifier.verify(
-            brought.commit,
-            brought.main_sha,
-            [(row.id, spec) for row, spec in rows],
-            item.plan.scope,
-            item.plan.artifacts,
-            progress,
-        )
-        if isinstance(found, RepositoryRefusal):
-            return refused_by(found)
-        logs = {row.row: blob_of(row.log) for row in found.rows if row.log}
-        digests = {row.id: row.digest for row, _ in rows}
-        enforced = self.push.enforced
-        command = c.IntendPush(
-            item.id, work.head, work.review_seq, brought.way.value, brought.main_sha,
-            brought.commit, brought.tree, self.remote, self.ref,
-            tuple(
-                finding_of(row, digests[row.row], logs[row.row][0] if row.row in logs else "")
-                for row in found.rows
-            ),
-            found.artifact_diff, found.missing_artifacts, found.out_of_scope, enforced.fence,
-            enforced.in_flight_ms,
-        )  # fmt: skip
-        stands = self.pushes.standing(item.id)
-        number = stands.effect.intents + 1 if stands is not None else 1
-        caller = self.operations.caller
-        call = Call(
-            command,
-            caller.actor,
-            f"{command_id}/{number}" if command_id else "",
-            tuple(blob for _, blob in logs.values()),
-            tuple((ref, hashlib.sha256(blob.data).hexdigest()) for ref, blob in logs.values()),
-            caller.conversation_ref,
-            caller.trace_context,
-            None,
-            self.operations.token,
-        )
-        return self.operations.engine.run([call])[0]
-
-
-@dataclass(frozen=True, slots=True)
-class _Ready:
-    """Approved work as it stands, and the ledger's time when that was read."""
-
-    item: Item
-    work: Work
-    branches: tuple[str, ...]
-    now: int
-
-
-def _stale(tx: ReadTx, item: Item, work: Work) -> Refused | None:
-    """Say before anything is run that the approval is stale; the core says it again."""
-
-    def get(kind: str, name: str) -> Fact | None:
-        return tx.load([(kind, name)])[kind, name]
-
-    changed = unlike(work.bound, bindings(get, item.plan))
-    if not changed:
-        return None
-    return Refused(
-        Code.APPROVAL_STALE,
-        f"cannot integrate {item.id}: {', '.join(changed[:5])} changed since it was approved",
-        f"a reviewer sends it back with 'remit review {item.id} --reject --reason …'",
-        {"item": item.id, "changed": list(changed[:100]), "reviewer": work.reviewer},
-    )
-
 
 def _bad_way(way: str) -> Refused:
     return Refused(
-        Code.BAD_INPUT, f"way is {way[:40]!r}, expected merge or rebase", "correct it and repeat"
+        Code.BAD_INPUT,
+        f"way is {way[:40]!r}, expected merge, rebase or pr",
+        "correct it and repeat",
     )
 
 

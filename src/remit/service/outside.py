@@ -20,6 +20,7 @@ _CODES: Final = {
     RepositoryCode.BRANCH_MOVED: Code.APPROVAL_STALE,
     RepositoryCode.SHALLOW_CLONE: Code.SHALLOW_CLONE,
     RepositoryCode.MAIN_REWRITTEN: Code.MAIN_REWRITTEN,
+    RepositoryCode.NOTHING_LEFT: Code.NOTHING_TO_INTEGRATE,
     RepositoryCode.BAD_SHA: Code.BAD_INPUT,
     RepositoryCode.BAD_NAME: Code.BAD_INPUT,
 }

@@ -33,6 +33,7 @@ from remit.core.planning.texts import long_texts
 from remit.core.planning.waits import in_order, waits
 from remit.core.refusals import Code, Refused
 from remit.ports import Blob
+from remit.service.collecting import held_back
 from remit.service.engine import Call
 from remit.service.importing import recheck_gate
 from remit.service.operations import Operations
@@ -76,6 +77,7 @@ class Applied:
         return f"{self.plan}@{self.revision}"
 
 
+@held_back()
 def apply_plan(
     operations: Operations, bundle: Bundle, *, progress: Progress | None = None
 ) -> Applied | Refused:

@@ -18,6 +18,7 @@ from remit.core.planning.bundle import KINDS, Bundle, Record, bundle_digest, und
 from remit.core.planning.check import Finding, Problem, blocking, check, named
 from remit.core.planning.deciding import LedgerDecisions
 from remit.core.planning.difference import Name
+from remit.core.planning.limits import SOUND_BYTES
 from remit.core.refusals import Code, Refused
 from remit.ports import ReadTx
 from remit.service.fitting import misshapen
@@ -80,9 +81,13 @@ class Proposed:
 _encode: Final = msgspec.json.Encoder(order="sorted").encode
 
 
-def _digest(record: Record) -> str:
-    """``record_digest`` on the ledger's own encoder, whose bytes are the same."""
-    return hashlib.sha256(_encode([KINDS[type(record)], record])).hexdigest()
+def _encoded(record: Record) -> bytes:
+    """What ``record_digest`` is taken of, by the ledger's own encoder, whose bytes are the same."""
+    return _encode([KINDS[type(record)], record])
+
+
+def _digest(encoded: bytes) -> str:
+    return hashlib.sha256(encoded).hexdigest()
 
 
 def propose(operations: Operations, bundle: Bundle) -> Proposed | Refused:
@@ -103,11 +108,15 @@ def proposed_on(tx: ReadTx, bundle: Bundle) -> Proposed | Refused:
         return Refused(Code.BAD_INPUT, f"cannot apply the plan: {fault}", "correct it and repeat")
     records = bundle.records()
     try:
-        digests = {(KINDS[type(r)], r.label): _digest(r) for r in records}
-        bare = [(name, r) for name, r in zip(digests, records, strict=True)]
+        texts = {(KINDS[type(r)], r.label): _encoded(r) for r in records}
+        bare = [(name, r) for name, r in zip(texts, records, strict=True)]
     except (msgspec.MsgspecError, UnicodeEncodeError, ValueError):
         return inadmissible(bundle.name, blocking(check(bundle)))
-    proposed = {n: digests[n] if (u := undecided(r)) is r else _digest(u) for n, r in bare}
+    digests = {name: _digest(text) for name, text in texts.items()}
+    sound = {name for name, text in texts.items() if len(text) < SOUND_BYTES}
+    proposed = {
+        n: digests[n] if (u := undecided(r)) is r else _digest(_encoded(u)) for n, r in bare
+    }
     digest, proposal = bundle_digest(digests), bundle_digest(proposed)
     known = entries(tx, bundle.name)
     base = base_of(tx, known, bundle, digests)
@@ -121,7 +130,7 @@ def proposed_on(tx: ReadTx, bundle: Bundle) -> Proposed | Refused:
 
     plan = known.plan.id if known.plan is not None else ""
     decisions = LedgerDecisions(get, proposal, tx.now(), plan, _refs(tx, bundle, needs))
-    findings = check(bundle, decisions, base)
+    findings = check(bundle, decisions, base, sound)
     return Proposed(bundle, digests, digest, proposal, known, base, needs, findings)
 
 

@@ -149,8 +149,12 @@ def same_links(old: Fact | None, new: Fact | None) -> bool:
         old.__class__ is Item
         and new.__class__ is Item
         and old.plan is new.plan
-        and old.work is new.work
+        and (old.work is new.work or _shipped(old) == _shipped(new))
     )
+
+
+def _shipped(item: Item) -> str:
+    return "" if item.work is None else item.work.shipped
 
 
 def commit_link(sha: str) -> str:

@@ -53,6 +53,7 @@ class Settings:
     main: str = "main"
     group_wait_ms: int = 0
     markers: bool = True  # whether the remote takes refs of remit's
+    host: tuple[tuple[str, ...], ...] = ()  # how its command line opens and finds pull requests
 
 
 def path_of(url: str) -> Path:
@@ -185,8 +186,7 @@ class Ledger:
     def events(self, after: int | Position = 0) -> Iterator[Entry]:
         """All events after a seq or a kept position, each with its own; see ``service.feed``.
 
-        Raises ``CURSOR_OF_ANOTHER``, ``CURSOR_AHEAD`` or ``CURSOR_DIVERGED`` where the position was
-        kept of another ledger, or of the same before it was put back.
+        Raises ``CURSOR_OF_ANOTHER``, ``CURSOR_AHEAD`` or ``CURSOR_DIVERGED`` where it fits no more.
         """
         from remit.service import feed
 

@@ -8,8 +8,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from remit.core.services import RECONCILER
 from remit.destinations.git_lease import GitLease
 from remit.destinations.git_push import GitDestination
+from remit.destinations.pull_requests import GITHUB, HostCommands, PullRequests
 from remit.ports.destination import Enforced
 from remit.ports.outside import Verifier
 from remit.repository.repository import GitRepository
@@ -23,6 +25,9 @@ if TYPE_CHECKING:
     from remit.wiring import Ledger
 
 RECORD: Final = "git"
+
+HOST_IN_FLIGHT_MS: Final = 60_000
+"""How long after its program has ended a request to a host may still bring something about."""
 
 
 def integration(
@@ -45,7 +50,8 @@ def integration(
     delivery = Delivery(acting or ledger.acting(actor), git, verifier or BuiltInVerifier(git))
     ref = f"refs/heads/{settings.main}"
     push = main_of(ledger, repository)
-    return Integration(delivery, git, push, remote=settings.remote, ref=ref)
+    host = requests_of(ledger, repository)
+    return Integration(delivery, git, push, remote=settings.remote, ref=ref, host=host)
 
 
 def main_of(ledger: Ledger, repository: Path) -> GitDestination:
@@ -57,6 +63,29 @@ def main_of(ledger: Ledger, repository: Path) -> GitDestination:
     return made(settings.remote, repository, settings.remote, ref, declared)
 
 
+def requests_of(ledger: Ledger, repository: Path) -> PullRequests:
+    """Pull requests of the remote's host: GitHub's command line, or what the configuration says."""
+    settings = ledger.settings
+    record = f"pull-requests:{settings.remote}/refs/heads/{settings.main}"
+    declared = Enforced(
+        record,
+        idempotency_key=True,
+        lookup=True,
+        lookup_consistent=True,
+        in_flight_ms=HOST_IN_FLIGHT_MS,
+    )
+    commands = HostCommands(*settings.host) if settings.host else GITHUB
+    return PullRequests(
+        settings.remote, repository, settings.remote, settings.main, declared, commands
+    )
+
+
 def pushes(ledger: Ledger, repository: Path) -> Pushes:
-    """What looks pushes of a repository up."""
-    return Pushes(ledger.acting("remit-reconciler"), main_of(ledger, repository))
+    """What looks pushes to main of a repository up."""
+    return Pushes(ledger.acting(RECONCILER), main_of(ledger, repository))
+
+
+def requests(ledger: Ledger, repository: Path) -> Pushes:
+    """What looks its pull requests up."""
+    host = requests_of(ledger, repository)
+    return Pushes(ledger.acting(RECONCILER), host, requests=True)

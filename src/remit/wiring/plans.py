@@ -17,6 +17,7 @@ from remit.core.planning.difference import name_of
 from remit.core.refusals import Code
 from remit.documents.plans import BOUNDS, Reading, parse
 from remit.ports import RemitError
+from remit.service.collecting import held_back
 from remit.wiring import input_error
 
 if TYPE_CHECKING:
@@ -84,6 +85,7 @@ Ask = Callable[[Bundle], Iterable[Finding]]
 """Gives the findings about a plan: ``check`` alone, or one that knows a ledger as well."""
 
 
+@held_back()
 def judge(data: bytes, ask: Ask = check) -> Judged:
     """Read a bundle and check it whole.
 
@@ -117,6 +119,7 @@ def _placed(reading: Reading, findings: Iterable[Finding]) -> Iterator[Told]:
         yield Told(at.line, at.column, path, f.message, f.code, f.kind, f.label, f.gate, f.blocking)
 
 
+@held_back()
 def read_plan(data: bytes) -> Reading:
     """What a bundle's file says, and what is wrong with its form."""
     return parse(data)

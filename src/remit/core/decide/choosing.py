@@ -107,10 +107,15 @@ def _too_many(draft: Draft, what: str, work_class: str, tenant: str) -> Refused 
     policy = draft.policy
     limited = draft.counter("limits") > 0
     total = draft.get("count", Status.LEASED)
+    total = total if isinstance(total, int) else 0
+    if not limited and total < min(
+        policy.ledger_leases, policy.actor_leases, policy.class_leases, policy.tenant_leases
+    ):
+        return None  # no scope has more than all of them together
     actor = f"actor/{draft.ask.actor}"
     own, tenancy = f"class/{work_class}", f"tenant/{tenant}"
     for name, live, most in (
-        ("ledger", total if isinstance(total, int) else 0, policy.ledger_leases),
+        ("ledger", total, policy.ledger_leases),
         (actor, draft.load(actor), policy.actor_leases),
         (own, draft.load(own), policy.class_leases),
         (tenancy, draft.load(tenancy), policy.tenant_leases),

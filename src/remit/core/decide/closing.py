@@ -16,6 +16,7 @@ from remit.core.authorizing import EffectNeed
 from remit.core.claims import shipped_by
 from remit.core.deadlock import BEGIN, Wait, cycle_of, lineage
 from remit.core.decide.asking import bad, find, moving
+from remit.core.decide.putting_aside import may_close
 from remit.core.decision_events import DecisionConsumed
 from remit.core.decisions import (
     Decision,
@@ -25,6 +26,7 @@ from remit.core.decisions import (
     effect_proposal,
     rivals,
 )
+from remit.core.effect_facts import EffectState
 from remit.core.effect_states import own_effect
 from remit.core.effects import cancel_in_flight
 from remit.core.facts import Item
@@ -32,7 +34,8 @@ from remit.core.intents import intent_of
 from remit.core.refusals import Code, Refused
 from remit.core.staleness import link
 from remit.core.status import Kind, Outcome, Status
-from remit.core.triage import TriageKind, put_aside
+from remit.core.triage import put_aside
+from remit.core.triage_records import cancelled_in_flight
 from remit.core.view import Draft
 
 _ASIDE: Final = (Status.LEASED, Status.IN_REVIEW, Status.APPROVED)
@@ -45,14 +48,15 @@ def _close(draft: Draft, cmd: c.CloseItem) -> Refused | None:
     outcomes = [o.value for o in Outcome if o is not Outcome.IMPORTED]
     if cmd.outcome not in outcomes:
         return bad("outcome", cmd.outcome, "one of " + ", ".join(outcomes))
-    refused = _may_close(draft, item, cmd)
+    refused = _may_close(draft, item, cmd) or may_close(draft, item, cmd.outcome)
     if refused is not None:
         return refused
     pushed = cmd.outcome == Outcome.CANCELLED and item.status is Status.APPROVED
     if pushed and cancel_in_flight(draft, item, cmd.reason.inline):
         return None  # its push is looked up first, and then it is closed or shipped
     if cmd.outcome == Outcome.CANCELLED and item.status in _ASIDE:
-        put_aside(draft, item, TriageKind.CANCELLED_IN_FLIGHT, reason=cmd.reason.inline)
+        evidence = cancelled_in_flight(state=EffectState.NOT_STARTED, was=item.status)
+        put_aside(draft, item, evidence, reason=cmd.reason.inline)
         item = draft.item(item.id) or item
     refused = moving(item, "T12", Status.CLOSED)
     if refused is not None:

@@ -29,7 +29,8 @@ from remit.core.refusals import Code, Refused
 from remit.core.registration import drafted
 from remit.core.settlement import is_inner, judge, regroup, resolve_alias, review
 from remit.core.status import Outcome, Status
-from remit.core.triage import TriageKind, put_aside
+from remit.core.triage import put_aside
+from remit.core.triage_records import import_inconsistent
 from remit.core.view import Draft
 
 EDITABLE: Final = (Status.DRAFT, Status.HELD, Status.READY)
@@ -222,8 +223,7 @@ def _deadlocked(draft: Draft, name: str, cycle: tuple[str, ...]) -> None:
     put_aside(
         draft,
         item,
-        TriageKind.IMPORT_INCONSISTENT,
-        evidence=(f"cycle:{' -> '.join(cycle)}",),
+        import_inconsistent(cycle=cycle),
         reason="it waits for itself through these",
         by=ADMISSION,
     )

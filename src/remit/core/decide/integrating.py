@@ -9,7 +9,7 @@ aside: where the remote contradicts what was sent, or where nothing can ever say
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any, Final
 
 from remit.core import commands as c
@@ -20,6 +20,7 @@ from remit.core.checks import Check, Result
 from remit.core.claims import effect_named, note_epoch, state_of
 from remit.core.decide.asking import bad
 from remit.core.decide.delivery import approved_for
+from remit.core.decide.pushing import push_of
 from remit.core.effect_facts import Effect, EffectState, ReplayClass
 from remit.core.effect_states import INTENDABLE
 from remit.core.facts import Item, Push, Row, Work
@@ -27,27 +28,35 @@ from remit.core.gitfacts import is_full_sha
 from remit.core.ids import effect_key
 from remit.core.pushes import (
     OPERATION,
+    REQUEST,
     push_attempt,
     push_claims,
     push_digest,
     push_effect,
     push_fence,
     push_record,
+    request_effect,
 )
 from remit.core.refusals import Code, Refused
-from remit.core.rows import RowKind, Verdict
-from remit.core.triage import TriageKind, put_aside
+from remit.core.rows import RowKind, RowReason, Verdict
+from remit.core.triage import put_aside
+from remit.core.triage_records import (
+    Evidence,
+    failed_rows,
+    merge_conflict,
+    scope_breach,
+    ship_unverifiable,
+)
 from remit.core.view import Draft
 from remit.core.waivers import waiver_of
 
-WAYS: Final = ("merge", "rebase", "fast-forward")
-"""How the approved head gets onto main."""
+WAYS: Final = ("merge", "rebase", "fast-forward", REQUEST)
+"""How the approved head gets onto main, or is proposed for it."""
 
 MAX_EVIDENCE: Final = 100
 MAX_SAID: Final = 500
-"""Most pieces of evidence of a record, and the longest of them, in characters."""
+"""Most names of an event's list, and the longest word of a remote, in characters."""
 
-_KINDS: Final = (TriageKind.MERGE_CONFLICT, TriageKind.TEST_FAILURE, TriageKind.SCOPE_BREACH)
 _ENDS: Final = ("answered", "refused", "unsent", "unanswered")
 
 
@@ -107,7 +116,8 @@ def _unsound(draft: Draft, item: Item, cmd: c.IntendPush) -> Refused | None:
             return bad(what, getattr(cmd, what), "a full object name in lower-case hexadecimal")
     if cmd.way not in WAYS:
         return bad("way", cmd.way, "one of " + ", ".join(WAYS))
-    if (cmd.way == "fast-forward") != (cmd.commit == cmd.head) or cmd.commit == cmd.main_before:
+    plain = cmd.way == "fast-forward"
+    if (cmd.way != REQUEST and plain != (cmd.commit == cmd.head)) or cmd.commit == cmd.main_before:
         return bad("commit", cmd.commit, f"what {cmd.way} makes of {cmd.head} on {cmd.main_before}")
     if cmd.artifact_diff not in [r.value for r in Result]:
         return bad("artifact diff", cmd.artifact_diff, "PASS, FAIL, BLOCKED or NOT_TESTED")
@@ -169,41 +179,48 @@ def _blocked(item: Item, cmd: c.IntendPush, silent: list[str]) -> Refused:
     )
 
 
-def _aside(draft: Draft, item: Item, cmd: c.IntendPush, failed: Iterable[c.RowFinding]) -> None:
+def _aside(draft: Draft, item: Item, cmd: c.IntendPush, failed: list[c.RowFinding]) -> None:
     """T10 with what was tested: which commit, onto which main, and which row said what."""
-    rows = [f"row:{f.row}={f.result}/{f.reason}" for f in failed]
-    outside = [f"out-of-scope:{path}" for path in cmd.out_of_scope]
-    missing = [f"missing:{path}" for path in cmd.missing_artifacts]
-    kind = TriageKind.SCOPE_BREACH if outside and not rows else TriageKind.TEST_FAILURE
-    put_aside(
-        draft,
-        item,
-        kind,
-        evidence=_bounded(
-            [
-                f"commit:{cmd.commit}",
-                f"head:{cmd.head}",
-                f"main:{cmd.main_before}",
-                *rows,
-                *outside,
-                *missing,
-            ]
-        ),
-        reason=f"what {cmd.way} made of it does not pass",
+    reason = f"what {cmd.way} made of it does not pass"
+    put_aside(draft, item, _failure(draft, item, cmd, failed), reason=reason)
+
+
+def _failure(draft: Draft, item: Item, cmd: c.IntendPush, failed: list[c.RowFinding]) -> Evidence:
+    if failed:
+        rows = [draft.get("row", finding.row) for finding in failed]
+        return failed_rows(
+            commit=cmd.commit,
+            row=[finding.row for finding in failed],
+            requirement=[row.requirement for row in rows if isinstance(row, Row)],
+            found=[finding.reason for finding in failed],
+            log=[finding.log for finding in failed if finding.log],
+            main=cmd.main_before,
+        )
+    if cmd.out_of_scope:
+        return scope_breach(
+            outside=cmd.out_of_scope,
+            scope=item.plan.scope,
+            base=cmd.main_before,
+            head=cmd.commit,
+        )
+    return ship_unverifiable(
+        why=RowReason.ARTIFACT_MISSING,
+        commit=cmd.commit,
+        main=cmd.main_before,
+        remote=cmd.remote,
+        ref=cmd.ref,
     )
-
-
-def _bounded(evidence: Iterable[str]) -> tuple[str, ...]:
-    return tuple(piece[:MAX_SAID] for piece in evidence)[:MAX_EVIDENCE]
 
 
 def _push(
     draft: Draft, item: Item, work: Work, cmd: c.IntendPush, waived: dict[str, str]
 ) -> Refused | None:
     """Intend the push, unless an earlier one is open or there."""
-    name = push_effect(item.id)
-    digest = push_digest(cmd.commit, cmd.main_before)
-    record = push_record(_planned(cmd, name))
+    asked = cmd.way == REQUEST
+    name = request_effect(work.lease) if asked else push_effect(item.id)
+    push = _planned(cmd, name)
+    digest = push_digest(push.commit, "" if asked else cmd.main_before)
+    record = push_record(push)
     effect = effect_named(draft, name)
     if effect is not None and effect.item != item.id:
         return Refused(
@@ -212,11 +229,19 @@ def _push(
             f"see 'remit show {effect.item}'",
             {"item": item.id, "effect": name, "holder": effect.item},
         )
-    if effect is not None and state_of(draft, effect) not in INTENDABLE:
+    older = asked or work.push is not None  # else what is known of it is of another round of work
+    unknown = effect is not None and state_of(draft, effect) not in INTENDABLE
+    if effect is not None and unknown and (older or effect.state not in INTENDABLE):
         return open_push(item, effect, state_of(draft, effect))
     if effect is None:
         event = v.EffectClaimed(
-            item.id, OPERATION, digest, record, ReplayClass.RECONCILABLE, effect_key(name), ""
+            item.id,
+            REQUEST if asked else OPERATION,
+            digest,
+            record,
+            ReplayClass.RECONCILABLE,
+            effect_key(name),
+            "",
         )
         draft.emit("effect", name, event)
     note_epoch(draft, name)
@@ -224,7 +249,7 @@ def _push(
     assert effect is not None, "it was claimed just now"
     _tested(draft, item, work, cmd, waived, name)
     if state_of(draft, effect) in INTENDABLE:  # else an older epoch may have pushed: look first
-        draft.emit("effect", name, _intent(draft, item, effect, cmd, digest, record))
+        draft.emit("effect", name, _intent(draft, item, effect, cmd, push, digest))
     return None
 
 
@@ -241,14 +266,15 @@ def open_push(item: Item, effect: Effect, state: EffectState) -> Refused:
 
 
 def _planned(cmd: c.IntendPush, effect: str) -> Push:
+    commit = cmd.head if cmd.way == REQUEST else cmd.commit
     return Push(
-        effect, cmd.way, cmd.commit, cmd.main_before, cmd.remote, cmd.ref, cmd.markers,
+        effect, cmd.way, commit, cmd.main_before, cmd.remote, cmd.ref, cmd.markers,
         cmd.in_flight_ms, 0,
     )  # fmt: skip
 
 
 def _intent(
-    draft: Draft, item: Item, effect: Effect, cmd: c.IntendPush, digest: str, record: str
+    draft: Draft, item: Item, effect: Effect, cmd: c.IntendPush, push: Push, digest: str
 ) -> v.EffectIntended:
     epoch, intents = draft.ledger.epoch, effect.intents
     return v.EffectIntended(
@@ -256,20 +282,20 @@ def _intent(
         push_attempt(epoch, item.id, intents + 1),
         "",
         push_fence(epoch, intents),
-        cmd.commit,
+        push.commit,
         digest,
         effect.key,
-        record,
+        push_record(push),
         None,
         None,
         f"{cmd.ref} of {cmd.remote}",
-        f"commit equals {cmd.commit}",
+        f"commit equals {push.commit}",
         ReplayClass.RECONCILABLE,
         "",
         (
             Check("approval", Result.PASS, str(cmd.approval), "current", f"seq:{cmd.approval}"),
             Check("prior-effect", Result.PASS, "none open", "none open"),
-            *push_claims(_planned(cmd, effect.id)),
+            *push_claims(push),
         ),
     )
 
@@ -323,12 +349,13 @@ def _fail(draft: Draft, cmd: c.FailIntegration) -> Refused | None:
     if isinstance(found, Refused):
         return found
     item, _ = found
-    if cmd.triage_kind not in _KINDS:
-        return bad("triage kind", cmd.triage_kind, "one of " + ", ".join(_KINDS))
-    kind = TriageKind(cmd.triage_kind)
-    evidence = _bounded(cmd.evidence)
-    reason, ref = cmd.reason.inline, cmd.reason.ref
-    put_aside(draft, item, kind, evidence=evidence, reason=reason, text_ref=ref)
+    for what in ("main", "base"):
+        if not is_full_sha(getattr(cmd, what)):
+            return bad(what, getattr(cmd, what), "a full object name in lower-case hexadecimal")
+    if not cmd.paths or cmd.way not in WAYS:
+        return bad("conflict", cmd.way, "a way, and the paths that clash")
+    clash = merge_conflict(base=cmd.base, head=cmd.head, main=cmd.main, path=cmd.paths, way=cmd.way)
+    put_aside(draft, item, clash, reason=cmd.reason.inline, text_ref=cmd.reason.ref)
     return None
 
 
@@ -336,8 +363,8 @@ def _note(draft: Draft, cmd: c.NotePush) -> Refused | None:
     """How a sender ended. Only an answer says that nothing is under way; silence says nothing."""
     effect = effect_named(draft, cmd.effect)
     item = draft.item(effect.item) if effect is not None else None
-    push = item.work.push if item is not None and item.work is not None else None
-    if effect is None or push is None or push.effect != effect.id:
+    push = push_of(item, cmd.effect) if item is not None else None
+    if effect is None or push is None:
         return bad("effect", cmd.effect, "the push of an item that was intended")
     if cmd.end not in _ENDS:
         return bad("end", cmd.end, "one of " + ", ".join(_ENDS))
@@ -358,7 +385,8 @@ def _note(draft: Draft, cmd: c.NotePush) -> Refused | None:
             cmd.attempt, effect.fence, said or cmd.end, "", "", "", authoritative=False
         )
         draft.emit("effect", effect.id, answer)
-    ended = v.WorkerTerminated(cmd.attempt, f"push {cmd.end}", draft.now, until)
+    evidence = f"{cmd.end}: {said}" if said else cmd.end
+    ended = v.WorkerTerminated(cmd.attempt, evidence[:MAX_SAID], draft.now, until)
     draft.emit("effect", effect.id, ended)
     return None
 

@@ -16,6 +16,7 @@ from remit.core.checks import Check, Result
 from remit.core.deadlock import BEGIN, CLEAR, Wait
 from remit.core.decide.asking import bad, find, kind_of
 from remit.core.decide.closing import finish
+from remit.core.decide.putting_aside import may_close
 from remit.core.decide.waiting import add_edge, closes
 from remit.core.dependencies import unresolved
 from remit.core.effect_events import CancellationObserved, IntentReceived
@@ -35,7 +36,8 @@ from remit.core.item_events import DependencyAdded
 from remit.core.refusals import Code, Refused
 from remit.core.settlement import resolve_alias, review
 from remit.core.status import Kind, Outcome, Status
-from remit.core.triage import TriageKind, put_aside
+from remit.core.triage import put_aside
+from remit.core.triage_records import cancelled_in_flight
 from remit.core.view import Draft
 
 DEFAULT: Final = "default"
@@ -280,8 +282,11 @@ def _end(draft: Draft, item: Item, cmd: c.CancelWork) -> None:
     """Nothing intended: closed, from a lease by way of triage. Else it is put aside (section 7)."""
     if cancel_in_flight(draft, item, cmd.reason.inline):
         return
+    if item.status is Status.TRIAGED and may_close(draft, item, Outcome.CANCELLED) is not None:
+        return  # a human settles what it was put aside for; the cancellation is on the ledger
     if item.status is Status.LEASED:
-        put_aside(draft, item, TriageKind.CANCELLED_IN_FLIGHT, reason=cmd.reason.inline)
+        evidence = cancelled_in_flight(state=EffectState.NOT_STARTED, was=item.status)
+        put_aside(draft, item, evidence, reason=cmd.reason.inline)
         item = draft.item(item.id) or item
     if item.status is Status.TRIAGED or not intent_of(draft, item).validated_seq:
         finish(draft, item, Outcome.CANCELLED, cmd.reason)

@@ -20,7 +20,7 @@ from remit.core.checks import Check, Result
 from remit.core.decide.asking import bad, expired, fenced, find, late_report, moving
 from remit.core.decide.choosing import barred, named, next_item, not_ready, reserved, used_up
 from remit.core.effect_states import own_effect
-from remit.core.effects import acquire, end_attempt, most_attempts
+from remit.core.effects import acquire, end_attempt, most_attempts, put_poison
 from remit.core.facts import Item, Lease, Policy
 from remit.core.ids import MAX_INTEGER, fence_of, lease_id
 from remit.core.limits import (
@@ -34,7 +34,6 @@ from remit.core.limits import (
 from remit.core.refusals import Code, Refused
 from remit.core.settlement import review
 from remit.core.status import Kind, Status
-from remit.core.triage import TriageKind, put_aside
 from remit.core.view import Draft
 
 QUEUE: Final = services.QUEUE
@@ -233,14 +232,7 @@ def _poisoned(draft: Draft, item: Item, lease: Lease) -> bool:
     """T10 ``poison`` where a lease ends without a result and no attempt is left (INV-10)."""
     if not used_up(draft, item):
         return False
-    put_aside(
-        draft,
-        item,
-        TriageKind.POISON,
-        evidence=(f"attempts:{item.counted}", lease.id),
-        reason=f"{item.counted} attempts ended without a result",
-        by=QUEUE,
-    )
+    put_poison(draft, item, QUEUE)
     return True
 
 

@@ -16,6 +16,7 @@ from remit.core import commands as c
 from remit.core import effect_commands as k
 from remit.core import effect_events as v
 from remit.core import item_events as e
+from remit.core.checks import Result
 from remit.core.claims import (
     destination_named,
     effect_named,
@@ -36,6 +37,7 @@ from remit.core.effects import (
     bounds_for,
     carry_epoch,
     decide_retry,
+    put_poison,
     retry_absent,
 )
 from remit.core.facts import Item, Triage
@@ -46,6 +48,7 @@ from remit.core.retrying import JITTER
 from remit.core.settlement import review
 from remit.core.status import Kind, Outcome, Status
 from remit.core.triage import RECONCILED, TriageKind, put_aside
+from remit.core.triage_records import Evidence, effect_mismatch, effect_uncertain
 from remit.core.view import Draft
 
 MOST_VALUES: Final = 100
@@ -227,8 +230,7 @@ def _act(
     elif finding.state is EffectState.CONTRADICTED or finding.triage == "effect-mismatch":
         _decided(draft, item, effect, finding, seen, cmd)
         aside = draft.item(item.id) or item
-        evidence = (f"effect:{effect.id}", f"observation:{seen.id}", finding.why)
-        put_aside(draft, aside, TriageKind.EFFECT_MISMATCH, evidence=evidence)
+        put_aside(draft, aside, _mismatch(effect, finding, seen))
     elif item.status is Status.HELD and before is not EffectState.ABSENT:
         _held(draft, item, effect, finding, seen, cmd)
 
@@ -253,14 +255,36 @@ def _held(
     """UNCERTAIN waits on, ABSENT is decided on; PURE work that lost its result is made again."""
     _decided(draft, item, effect, finding, seen, cmd)
     item = draft.item(item.id) or item
-    evidence: tuple[str, ...] = (f"effect:{effect.id}", f"observation:{seen.id}")
-    if finding.triage:
-        if finding.triage == TriageKind.POISON:
-            evidence = (f"attempts:{item.counted}", *evidence)
-        reason = finding.next.reason
-        put_aside(draft, item, TriageKind(finding.triage), evidence=evidence, reason=reason)
+    if finding.triage == TriageKind.POISON:
+        put_poison(draft, item, effect=effect.id, seen=seen.id)
+    elif finding.triage:
+        put_aside(draft, item, _uncertain(effect, finding, seen), reason=finding.next.reason)
     else:
         review(draft, item.id)
+
+
+def _mismatch(effect: Effect, finding: Finding, seen: Seen) -> Evidence:
+    """What was found against what was required, each failed comparison in one line."""
+    failed = [check for check in finding.checks if check.result is Result.FAIL]
+    return effect_mismatch(
+        effect=effect.id,
+        observation=seen.id,
+        why=finding.why,
+        record=seen.record,
+        difference=[f"{x.check}: found {x.observed}, required {x.required}" for x in failed],
+    )
+
+
+def _uncertain(effect: Effect, finding: Finding, seen: Seen) -> Evidence:
+    return effect_uncertain(
+        effect=effect.id,
+        state=finding.state,
+        why=finding.why,
+        record=seen.record,
+        observation=seen.id,
+        looks=effect.looks,
+        seq=effect.intended_seq or None,
+    )
 
 
 def _present(
@@ -313,8 +337,7 @@ def _triaged(
     kinds = _kinds(draft, item)
     if finding.state is EffectState.CONTRADICTED:
         if TriageKind.EFFECT_MISMATCH not in kinds:
-            evidence = (f"effect:{effect.id}", f"observation:{seen.id}", finding.why)
-            put_aside(draft, item, TriageKind.EFFECT_MISMATCH, evidence=evidence)
+            put_aside(draft, item, _mismatch(effect, finding, seen))
         return
     if finding.state is not EffectState.ABSENT or not kinds <= WAITING:
         return

@@ -15,7 +15,8 @@ from remit.core.decide.closing import finish
 from remit.core.facts import Item, Planned
 from remit.core.refusals import Refused
 from remit.core.status import Outcome, Status
-from remit.core.triage import TriageKind, put_aside
+from remit.core.triage import put_aside
+from remit.core.triage_records import scope_changed
 from remit.core.view import Draft
 
 
@@ -45,9 +46,10 @@ def part(draft: Draft, item: Item, revision_id: str, successor: str) -> None:
         return
     now = draft.item(item.id) or item
     if now.status not in (Status.DRAFT, Status.HELD, Status.READY):
-        evidence = (revision_id, *((f"successor:{successor}",) if successor else ()))
-        why = "the plan changed what it was made for"
-        put_aside(draft, now, TriageKind.SCOPE_CHANGED, evidence=evidence, reason=why)
+        evidence = scope_changed(
+            old=governed.plan_revision, new=revision_id, changed=orphaned, successor=successor
+        )
+        put_aside(draft, now, evidence, reason="the plan changed what it was made for")
         now = draft.item(item.id) or now
     outcome = Outcome.SUPERSEDED if successor else Outcome.CANCELLED
     finish(draft, now, outcome, Text(f"changed by {revision_id}"), successor)

@@ -12,9 +12,12 @@ from typing import Any, Final
 from remit.core import commands as c
 from remit.core import item_events as e
 from remit.core.admission import requeue
-from remit.core.claims import shipped_by
+from remit.core.claims import shipped_by, state_of
 from remit.core.decide.asking import bad, find, moving
 from remit.core.decide.closing import finish, fit_successor
+from remit.core.decide.putting_aside import evidence_for, may_settle
+from remit.core.effect_facts import OPEN_EFFECT
+from remit.core.effect_states import own_effect
 from remit.core.effects import wait_on
 from remit.core.facts import Item, Triage
 from remit.core.refusals import Code, Refused
@@ -22,6 +25,7 @@ from remit.core.settlement import review
 from remit.core.staleness import link
 from remit.core.status import ORDER, Kind, Status
 from remit.core.triage import CLOSING, Resolution, TriageKind, allowed, put_aside
+from remit.core.triage_rules import EFFECT_KINDS
 from remit.core.view import Draft
 
 
@@ -29,21 +33,14 @@ def _open(draft: Draft, cmd: c.OpenTriage) -> Refused | None:
     item = find(draft, cmd.item)
     if isinstance(item, Refused):
         return item
-    kinds = [k.value for k in TriageKind]
-    if cmd.triage_kind not in kinds:
-        return bad("triage kind", cmd.triage_kind, "one of " + ", ".join(kinds))
     if item.status is not Status.TRIAGED:
         refused = moving(item, "T10", Status.TRIAGED)
         if refused is not None:
             return refused
-    put_aside(
-        draft,
-        item,
-        TriageKind(cmd.triage_kind),
-        evidence=cmd.evidence,
-        reason=cmd.reason.inline,
-        text_ref=cmd.reason.ref,
-    )
+    evidence = evidence_for(draft, item, cmd.triage_kind, cmd.evidence)
+    if isinstance(evidence, Refused):
+        return evidence
+    put_aside(draft, item, evidence, reason=cmd.reason.inline, text_ref=cmd.reason.ref)
     return None
 
 
@@ -59,7 +56,7 @@ def _resolve(draft: Draft, cmd: c.ResolveTriage) -> Refused | None:
     item = find(draft, record.item)
     if isinstance(item, Refused):
         return item
-    ways = allowed(TriageKind(record.kind), shipped_by(draft, item))
+    ways = allowed(draft, item, TriageKind(record.kind))
     if not record.open or cmd.resolution not in ways:
         found = "settled already" if not record.open else f"of kind {record.kind}"
         return Refused(
@@ -70,7 +67,24 @@ def _resolve(draft: Draft, cmd: c.ResolveTriage) -> Refused | None:
         )
     if not cmd.reason.strip() or len(cmd.reason) > 4_000:
         return bad("reason", cmd.reason, "why this settles it, in 1 to 4,000 characters")
-    return _apply(draft, item, record, Resolution(cmd.resolution), cmd)
+    how = Resolution(cmd.resolution)
+    refused = may_settle(draft, record, how) or _unknown_effect(draft, item, record)
+    return refused or _apply(draft, item, record, how, cmd)
+
+
+def _unknown_effect(draft: Draft, item: Item, record: Triage) -> Refused | None:
+    """A record of an effect stands until a look-up, or a signed decision, says what becomes of it."""
+    effect = own_effect(draft.get, item) if record.kind in EFFECT_KINDS else None
+    if effect is None or effect.item != item.id or state_of(draft, effect) not in OPEN_EFFECT:
+        return None
+    state = state_of(draft, effect)
+    return Refused(
+        Code.EFFECT_UNRECONCILED,
+        f"cannot resolve {record.id}: its effect {effect.id} is {state}",
+        f"look it up with 'remit reconcile {effect.id}', or leave it unresolved by a signed decision:"
+        f" 'remit close {item.id} --decision D-N'",
+        {"record": record.id, "effect": effect.id, "state": str(state)},
+    )
 
 
 def _apply(

@@ -21,8 +21,10 @@ from remit.core.claims import destination_named, effect_named, intent_of, note_e
 from remit.core.decide.asking import bad, kind_of
 from remit.core.effect_facts import Destination, Effect, ReplayClass
 from remit.core.facts import ActorKind, Item
+from remit.core.pushes import push_destination
 from remit.core.reconcile import may_replay
 from remit.core.refusals import Code, Refused
+from remit.core.status import Kind
 from remit.core.view import Draft
 
 
@@ -80,11 +82,20 @@ def _repeat(draft: Draft, cmd: k.RepeatRequest) -> Refused | None:
     refused = _unwanted(draft, item, effect)
     if refused is not None:
         return refused
-    destination = destination_named(draft, effect.destination)
+    destination = _destination(draft, item, effect)
     if destination is None or not may_replay(effect, destination, draft.now):
         return bad("repetition", effect.id, "one under an enforced key that is surely kept still")
     draft.emit("effect", effect.id, v.RequestRepeated(effect.attempt, effect.key))
     return None
+
+
+def _destination(draft: Draft, item: Item, effect: Effect) -> Destination | None:
+    """What enforces the key; of delivery work only a pull request is ever repeated."""
+    if item.kind is Kind.EFFECT:
+        return destination_named(draft, effect.destination)
+    request = item.work.request if item.work is not None else None
+    asked = request is not None and request.effect == effect.id
+    return push_destination(request) if request is not None and asked else None
 
 
 def _unwanted(draft: Draft, item: Item, effect: Effect) -> Refused | None:

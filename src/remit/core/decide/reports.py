@@ -11,13 +11,14 @@ from typing import Any, Final
 
 from remit.core import commands as c
 from remit.core import item_events as e
-from remit.core.decide.asking import bad, fenced, find, late_report
+from remit.core.decide.asking import fenced, find, late_report
+from remit.core.decide.putting_aside import evidence_for
 from remit.core.facts import Lease
 from remit.core.ids import attempt_id
 from remit.core.limit_facts import charge_of
 from remit.core.limits import misspent, put_over_budget, settle_spend
 from remit.core.refusals import Code, Refused
-from remit.core.triage import TriageKind, put_aside
+from remit.core.triage import put_aside
 from remit.core.view import Draft
 
 
@@ -41,23 +42,16 @@ def _fail(draft: Draft, cmd: c.FailWork) -> Refused | None:
     item = find(draft, cmd.item)
     if isinstance(item, Refused):
         return item
-    kinds = [k.value for k in TriageKind]
-    if cmd.triage_kind not in kinds:
-        return bad("triage kind", cmd.triage_kind, "one of " + ", ".join(kinds))
     late = late_report(cmd.item, cmd.fence, "fail", cmd.reason, cmd.spent_micros)
     lease = fenced(draft, item, cmd.fence, "give up", late)
     refused = lease if isinstance(lease, Refused) else misspent(cmd.spent_micros)
     if refused is not None or isinstance(lease, Refused):
         return refused
+    evidence = evidence_for(draft, item, cmd.triage_kind, cmd.evidence)
+    if isinstance(evidence, Refused):
+        return evidence
     stops = settle_spend(draft, item, lease.fence, lease.spend_micros, cmd.spent_micros)
-    put_aside(
-        draft,
-        item,
-        TriageKind(cmd.triage_kind),
-        evidence=(lease.id, *cmd.evidence),
-        reason=cmd.reason.inline,
-        text_ref=cmd.reason.ref,
-    )
+    put_aside(draft, item, evidence, reason=cmd.reason.inline, text_ref=cmd.reason.ref)
     put_over_budget(draft, item.id, lease.fence, stops)
     return None
 

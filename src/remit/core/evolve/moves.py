@@ -77,8 +77,8 @@ def account(get: Get, out: Out, item: Item, to: Status) -> None:
     """Counts, lane and loads for a move of ``item`` (as it was) to another status."""
     if item.status is to:
         return
-    add(get, out, "count", item.status, -1)
-    add(get, out, "count", to, 1)
+    out["count", item.status] = (get("count", item.status) or 0) - 1  # type: ignore[operator]
+    out["count", to] = (get("count", to) or 0) + 1  # type: ignore[operator]  # counts are integers
     if to in TERMINAL and item.kind is Kind.EFFECT:
         add(get, out, "load", f"stored/{item.work_class}", -1)
     ready = (to is Status.READY) - (item.status is Status.READY)
@@ -133,6 +133,5 @@ def _weight(get: Get, scope: str) -> int:
 
 def load(get: Get, out: Out, item: Item, actor: str, by: int) -> None:
     """One live lease more or less for the actor, class and tenant."""
-    add(get, out, "load", f"actor/{actor}", by)
-    add(get, out, "load", f"class/{item.work_class}", by)
-    add(get, out, "load", f"tenant/{item.tenant}", by)
+    for name in (f"actor/{actor}", f"class/{item.work_class}", f"tenant/{item.tenant}"):
+        out["load", name] = (get("load", name) or 0) + by  # type: ignore[operator]  # integers

@@ -25,6 +25,9 @@ from remit.core.status import Outcome, Status
 BUDGET: Final = "budget-exhausted"
 """The kind of triage record that stops the scopes that its evidence names."""
 
+REQUEST: Final = "pull-request"
+"""The way of work that is proposed to a host instead of being pushed to main."""
+
 Handler = Callable[[Get, Recorded, Any, Out], None]
 
 
@@ -195,11 +198,12 @@ def _integrated(get: Get, rec: Recorded, ev: e.IntegrationTested, out: Out) -> N
     if item.status is not Status.APPROVED or (ev.head, ev.approval) != (work.head, work.review_seq):
         raise FoldError(rec, f"integrated {ev.head} of {item.id}, which is not what was approved")
     if ev.effect:
+        asked = ev.way == REQUEST
         push = Push(
-            ev.effect, ev.way, ev.commit, ev.main_before, ev.remote, ev.ref, ev.markers,
-            ev.in_flight_ms, rec.seq,
+            ev.effect, ev.way, ev.head if asked else ev.commit, ev.main_before, ev.remote, ev.ref,
+            ev.markers, ev.in_flight_ms, rec.seq,
         )  # fmt: skip
-        work = changed(work, push=push)
+        work = changed(work, request=push) if asked else changed(work, push=push)
     _kept(rec, out, item, work=work)
 
 

@@ -14,7 +14,7 @@ named. Advice does not block.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from typing import Final
 
 from remit.core.planning.authority import NO_DECISIONS, Decisions, Need, needed
@@ -50,14 +50,19 @@ GATE_OF_KIND: Final = {
 
 
 def check(
-    bundle: Bundle, decisions: Decisions = NO_DECISIONS, previous: Bundle | None = None
+    bundle: Bundle,
+    decisions: Decisions = NO_DECISIONS,
+    previous: Bundle | None = None,
+    sound: Container[tuple[str, str]] = (),
 ) -> tuple[Finding, ...]:
     """Every finding about a plan, by stage; cycles smallest first. Empty means nothing is wrong.
 
     ``decisions`` answers for the decisions that the plan names. ``previous`` is the plan in force
     under the same name, if any: then the decisions that the change needs are asked for as well.
+    ``sound`` names records by kind and label that are small enough to keep every bound on texts and
+    lists (``limits.SOUND_BYTES``), so that these are not looked through.
     """
-    index = Index(bundle)
+    index = Index(bundle, sound)
     found = [*_labels(bundle)]
     for stage in STAGES:
         found += stage(index)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from typing import Final, TypeVar
 
 from remit.core.planning.bundle import Bundle, PlanItem, PlanNode, PlanRequirement, PlanRow
@@ -36,11 +36,13 @@ class Index:
     """The records of a plan by label, and what refers to them.
 
     ``direct`` are the direct rows of each requirement. ``nodes_of``, ``items_of`` and ``covering``
-    say which nodes, items and requirements name a requirement or a clause.
+    say which nodes, items and requirements name a requirement or a clause. ``sound`` names, by kind and
+    label, records that are known to keep the bounds of ``limits``.
     """
 
-    def __init__(self, plan: Bundle) -> None:
+    def __init__(self, plan: Bundle, sound: Container[tuple[str, str]] = ()) -> None:
         self.plan: Final = plan
+        self.sound: Final = sound
         self.clauses: Final = {c.label: c for c in reversed(plan.goal.clauses)}
         self.requirements: Final = _first(plan.requirements)
         self.nodes: Final = _first(plan.nodes)

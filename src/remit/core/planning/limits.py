@@ -21,19 +21,43 @@ TITLE_LIMIT_CHARS: Final = 500
 PRIORITIES: Final = range(5)
 """0 is the most urgent."""
 
+SOUND_BYTES: Final = 2 * LIST_LIMIT_COUNT
+"""A record that is valid JSON of fewer bytes keeps every bound here: an entry takes two at least."""
+
 _SCALARS: Final = (bool, int, type(None))
 
 
 def text_limits(record: Record, gate: Gate) -> Iterator[Finding]:
     """Every text and list of a record that is too long, or that no UTF-8 can hold."""
-    for f in fields(record):
-        value = getattr(record, f.name)
-        if type(value) is str and _plain(value):
-            continue
-        if value == ():
-            continue
-        for path, code, why in _faults(f.name, value):
-            yield Finding(code, KINDS[type(record)], record.label, path, why, gate)
+    for name in _names(type(record)):
+        value = getattr(record, name)
+        if not _sound(value):
+            for path, code, why in _faults(name, value):
+                yield Finding(code, KINDS[type(record)], record.label, path, why, gate)
+
+
+_NAMES: Final[dict[type, tuple[str, ...]]] = {}
+
+
+def _names(cls: type) -> tuple[str, ...]:
+    found = _NAMES.get(cls)
+    if found is None:
+        found = _NAMES[cls] = tuple(f.name for f in fields(cls))
+    return found
+
+
+def _sound(value: Any) -> bool:
+    """Whether nothing is wrong with a value or its parts; only what is not sound is looked at closely.
+
+    Nearly all of a plan is, and a plan has half a million values.
+    """
+    if isinstance(value, str):
+        return _plain(value)
+    if isinstance(value, tuple):
+        return len(value) <= LIST_LIMIT_COUNT and all(map(_sound, value))
+    if isinstance(value, _SCALARS):
+        return True
+    return all(_sound(getattr(value, name)) for name in _names(type(value)))
 
 
 def _faults(path: str, value: Any) -> Iterator[tuple[str, Problem, str]]:
@@ -56,8 +80,8 @@ def _faults(path: str, value: Any) -> Iterator[tuple[str, Problem, str]]:
             if type(each) is not str or not _plain(each):
                 yield from _faults(f"{path}[{n}]", each)
     elif not isinstance(value, _SCALARS):
-        for f in fields(value):
-            yield from _faults(f"{path}.{f.name}", getattr(value, f.name))
+        for name in _names(type(value)):
+            yield from _faults(f"{path}.{name}", getattr(value, name))
 
 
 def _plain(text: str) -> bool:

@@ -10,11 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from remit.core.planning.bundle import (
+    KINDS,
     Ambiguity,
     PlanGoal,
     PlanItem,
     PlanRequirement,
     PlanRow,
+    Record,
     Reversal,
     ReversalKind,
     Risk,
@@ -44,6 +46,11 @@ def goal_alone(goal: PlanGoal) -> Iterator[Finding]:
     yield from _ambiguities("goal", goal.label, goal.ambiguities, Gate.GOAL)
 
 
+def _limits(index: Index, record: Record, gate: Gate) -> Iterator[Finding]:
+    if (KINDS[type(record)], record.label) not in index.sound:
+        yield from text_limits(record, gate)
+
+
 def goal_findings(index: Index) -> Iterator[Finding]:
     """Stage 1: objective, authority, clauses, open ambiguities, and what covers each clause."""
     goal = index.plan.goal
@@ -52,7 +59,7 @@ def goal_findings(index: Index) -> Iterator[Finding]:
         return Finding(code, "goal", goal.label, field, why, Gate.GOAL)
 
     yield from goal_alone(goal)
-    yield from text_limits(goal, Gate.GOAL)
+    yield from _limits(index, goal, Gate.GOAL)
     seen: set[str] = set()
     excluded = {each.clause for each in goal.exclusions}
     for n, clause in enumerate(goal.clauses):
@@ -109,7 +116,7 @@ def requirement_findings(index: Index) -> Iterator[Finding]:
     """Stage 2: each requirement says what must come true, how one would know, and for which clause."""
     for each in index.plan.requirements:
         yield from requirement_alone(each)
-        yield from text_limits(each, Gate.REQUIREMENTS)
+        yield from _limits(index, each, Gate.REQUIREMENTS)
         for n, clause in enumerate(each.clauses):
             if clause not in index.clauses:
                 code, why = Problem.CLAUSE_UNKNOWN, f"the goal has no clause {clause!r}"
@@ -125,7 +132,7 @@ def row_findings(index: Index) -> Iterator[Finding]:
     """Stage 4: each item has direct evidence for what it owns, and what is risky can turn red."""
     for row in index.plan.rows:
         yield from _row(index, row)
-        yield from text_limits(row, Gate.VERIFICATION_PLAN)
+        yield from _limits(index, row, Gate.VERIFICATION_PLAN)
     for item in index.plan.items:
         direct: dict[str, list[PlanRow]] = {}
         for label in item.rows:
@@ -192,7 +199,7 @@ def item_findings(index: Index) -> Iterator[Finding]:
         yield from _scope(item)
         yield from _reversal(item)
         yield from item_limits(item)
-        yield from text_limits(item, Gate.REQUIREMENTS)
+        yield from _limits(index, item, Gate.REQUIREMENTS)
 
 
 def _links(index: Index, item: PlanItem) -> Iterator[Finding]:

@@ -336,47 +336,8 @@ def rows(tx: ReadTx, item: Item) -> list[dict[str, Any]]:
 
 def records(tx: ReadTx, item: Item) -> list[dict[str, Any]]:
     """The open triage records of an item."""
+    # What lists of items never need is not loaded with them: every cold read would pay for it.
+    from remit.service.reading.triage import triage_record
+
     facts = tx.load([("triage", name) for name in item.triage])
     return [triage_record(tx, f) for f in facts.values() if isinstance(f, Triage)]
-
-
-def triage_record(tx: ReadTx, record: Triage) -> dict[str, Any]:
-    """A triage record with its evidence, and the resolutions that it allows while it is open."""
-    # What lists of items never need is not loaded with them: every cold read would pay for it.
-    from remit.core.item_events import VerificationRecorded
-    from remit.core.triage import TriageKind, allowed
-
-    opened = tx.at_seq([record.opened_seq])[record.opened_seq]
-    payload = rendering.plain(opened.event)
-    item = tx.load([("item", record.item)])["item", record.item]
-    ways = allowed(TriageKind(record.kind), _shipped(tx, item)) if isinstance(item, Item) else ()
-    found = _findings(payload) if isinstance(opened.event, VerificationRecorded) else []
-    return {
-        "id": record.id,
-        "item": record.item,
-        "kind": record.kind,
-        "open": record.open,
-        "resolution": record.resolution or None,
-        "opened_at": rendering.rfc3339(opened.at),
-        "opened_by": opened.actor,
-        "seq": record.opened_seq,
-        "evidence": found or payload.get("evidence", []),
-        "resolutions": list(ways) if record.open else payload.get("resolutions", []),
-        "reason": payload.get("reason", "") or "; ".join(found),
-        "payload": payload,
-    }
-
-
-def _shipped(tx: ReadTx, item: Item) -> str:
-    """The commit or the observation that made an item shipped for good."""
-    if item.work is not None and item.work.shipped:
-        return item.work.shipped
-    intent = tx.load([("intent", item.id)])["intent", item.id] if item.kind == "effect" else None
-    return getattr(intent, "shipped", "")
-
-
-def _findings(payload: dict[str, Any]) -> list[str]:
-    """What a verification found missing, each in a few words."""
-    rows = [f"{r['row']} {r['reason']}" for r in payload["results"] if r["result"] != "verified"]
-    missing = [f"missing artifact {path}" for path in payload["missing_artifacts"]]
-    return [*rows, *missing, *(f"out of scope {path}" for path in payload["out_of_scope"])]

@@ -1,4 +1,4 @@
-"""What waits and why: ``blocked``, ``triage list``, ``dep tree`` and ``explain``.
+"""What waits and why: ``blocked``, ``dep tree`` and ``explain``.
 
 ``blocked`` names for each item the gate or hold that stops it and the command that would open it.
 ``explain`` runs admission itself on the snapshot, so it says what admission would say now.
@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from remit.core import gates
 from remit.core.change import changed
-from remit.core.facts import Item, Triage
+from remit.core.facts import Item
 from remit.core.refusals import Refused
 from remit.core.status import Status
 from remit.ports import ItemQuery, ReadTx
@@ -21,13 +21,12 @@ from remit.service.reading.items import (
     summaries,
     titles,
     total,
-    triage_record,
 )
 
 WAITING: Final = (Status.DRAFT.value, Status.HELD.value, Status.TRIAGED.value)
 
 RECORDS: Final = 1_000_000
-"""Most triage records that are counted."""
+"""Most decisions that are looked at."""
 
 TREE: Final = 1_000
 """Most nodes that a dependency tree shows."""
@@ -84,19 +83,6 @@ def _stopper(item: Item) -> str:
     if item.gate:
         return f"gate {item.gate}"
     return f"hold {item.hold.reason}" if item.hold else "nothing"
-
-
-def triage_list(tx: ReadTx, *, open_only: bool, limit: int) -> dict[str, Any]:
-    """Triage records, oldest first; a ``limit`` of 0 means all."""
-    names = tx.triage(open_only=open_only, limit=RECORDS)
-    shown = names[:limit] if limit else names
-    facts = tx.load([("triage", name) for name in shown])
-    found = [triage_record(tx, f) for f in facts.values() if isinstance(f, Triage)]
-    return {
-        "records": found,
-        "total": len(names),
-        "truncated": len(names) > len(shown),
-    }
 
 
 def tree(tx: ReadTx, name: str) -> dict[str, Any] | Refused:

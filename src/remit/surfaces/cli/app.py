@@ -19,6 +19,7 @@ from remit.surfaces.cli import (
     drafting,
     draining,
     following,
+    integrating,
     ledger_commands,
     limiting,
     looking,
@@ -34,6 +35,7 @@ from remit.surfaces.cli import (
     starting,
     submitting,
     tracing,
+    triaging,
     working,
 )
 from remit.surfaces.cli.answers import stop
@@ -51,8 +53,10 @@ COMMANDS: Final = (
     submitting,
     serving,
     deciding,
+    integrating,
     decisions,
     looking,
+    triaging,
     tracing,
     moving,
     running,

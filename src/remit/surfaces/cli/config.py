@@ -30,6 +30,13 @@ main = "main"
 # interrupted is known for certain. Say false where it refuses them.
 markers = true
 
+# How 'remit integrate --pr' speaks to the remote's host; without it, by GitHub's gh:
+#
+# [pull_requests]
+# create = ["gh", "pr", "create", "--head={branch}", "--base={base}", "--title={title}", "--body={body}"]
+# find = ["gh", "pr", "list", "--head={branch}", "--base={base}", "--state=all",
+#         "--json=url,state,headRefOid,baseRefName,isCrossRepository,mergeCommit"]
+
 # The lane of items that name none.
 class = "delivery"
 tenant = "default"
@@ -49,9 +56,18 @@ _TOP: Final = {
     "markers": bool,
     "class": str,
     "tenant": str,
+    "pull_requests": dict,
     "rules": dict,
 }
-_KINDS: Final = {str: "text", int: "a whole number", bool: "true or false", dict: "a table"}
+_HOST: Final = {"create": list, "find": list}
+_KINDS: Final = {
+    str: "text",
+    int: "a whole number",
+    bool: "true or false",
+    list: "a list",
+    dict: "a table",
+}
+_MOST_ARGUMENTS: Final = 100
 _RULE: Final = {
     "command": str,
     "rubric": str,
@@ -85,6 +101,7 @@ class Config:
     work_class: str = "delivery"
     tenant: str = "default"
     markers: bool = True
+    host: tuple[tuple[str, ...], ...] = ()
     rules: tuple[RuleConfig, ...] = field(default=())
 
 
@@ -125,8 +142,25 @@ def load(start: Path) -> Config:
         found.get("class", "delivery"),
         found.get("tenant", "default"),
         found.get("markers", True),
+        _host(path, text, found.get("pull_requests", {})),
         tuple(rules),
     )
+
+
+def _host(path: Path, text: str, table: dict[str, Any]) -> tuple[tuple[str, ...], ...]:
+    """How the host's command line opens and finds pull requests; empty where nothing is said."""
+    _check(path, text, table, _HOST, "pull_requests.")
+    if not table:
+        return ()
+    found = []
+    for name in _HOST:
+        argv = table.get(name, [])
+        sound = all(isinstance(part, str) and part for part in argv)
+        if not sound or not 1 <= len(argv) <= _MOST_ARGUMENTS:
+            what = f"pull_requests.{name} is no list of 1 to {_MOST_ARGUMENTS} texts"
+            raise _fault(path, _line(text, name), what)
+        found.append(tuple(argv))
+    return tuple(found)
 
 
 def _rule(path: Path, text: str, name: str, table: dict[str, Any]) -> RuleConfig:

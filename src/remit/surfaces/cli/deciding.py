@@ -1,4 +1,4 @@
-"""Commands of whoever judges work: review, ship, verify, settle.
+"""Commands of whoever judges work: review, ship, verify, go on.
 
 Nothing ships because somebody says so: ``ship`` looks at the remote. Nothing is verified because
 somebody says so: ``verify`` runs what was registered before the work began, in clean checkouts.
@@ -15,8 +15,8 @@ from remit.core.item_events import ShipObserved, VerificationRecorded
 from remit.core.refusals import Code
 from remit.service.engine import Done
 from remit.surfaces.cli.answers import Answer, stop
-from remit.surfaces.cli.declare import LOOK, WORK, writes
-from remit.surfaces.cli.groups import app, triage
+from remit.surfaces.cli.declare import WORK, writes
+from remit.surfaces.cli.groups import app
 from remit.surfaces.cli.planning import Exact, Why, after, said
 from remit.surfaces.cli.progress import shown
 from remit.surfaces.cli.session import Session, accepted
@@ -237,35 +237,3 @@ def succeed(
     command = c.SucceedItem(name, session.exact(successor), c.Text(reason))
     done = accepted(session.operations.succeed(command, command_id=session.command_id))
     return Answer(after(session, name, done), said)
-
-
-@writes(
-    triage,
-    "resolve",
-    LOOK,
-    'remit triage resolve T-1 requeue --reason "the disk was full"',
-    "remit triage resolve T-1 supersede --successor W-9",
-)
-def resolve(
-    session: Session,
-    record: Annotated[str, typer.Argument(metavar="RECORD", help="Such as T-1.")],
-    resolution: Annotated[
-        str, typer.Argument(metavar="RESOLUTION", help="One that the record allows.")
-    ],
-    reason: Why = "",
-    successor: Annotated[
-        str, typer.Option("--successor", metavar="ID", help="With supersede: what takes its place.")
-    ] = "",
-) -> Answer:
-    """Settle one record by a resolution that it allows; the item goes on once all are settled."""
-    follows = session.exact(successor) if successor else ""
-    command = c.ResolveTriage(record, resolution, reason, follows)
-    done = accepted(session.operations.resolve(command, command_id=session.command_id))
-    from remit.core.facts import Triage
-    from remit.service.reading.items import triage_record
-
-    with session.ledger.reading() as tx:
-        fact = tx.load([("triage", record)])["triage", record]
-        assert isinstance(fact, Triage), "it was settled just now"
-        records = [triage_record(tx, fact)]
-    return Answer({"records": records, **after(session, fact.item, done)}, said)

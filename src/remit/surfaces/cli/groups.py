@@ -46,7 +46,6 @@ rule: Final = _group("rule", OPERATE, "Default rules that give items a check.")
 policy: Final = _group("policy", OPERATE, "The figures that decisions use.")
 capacity: Final = _group("capacity", OPERATE, "How much work of a class can be done now.")
 limit: Final = _group("limit", OPERATE, "What classes, tenants, actors and the ledger may use.")
-run: Final = _group("run", LOOK, "Bounded runs of the drain: what they chose, and stopping one.")
 kill_switch: Final = _group("kill-switch", OPERATE, "Stop new leases, and let them be given again.")
 prove: Final = _group("prove", OPERATE, "Show that the rules hold, or that a history is possible.")
 scenario: Final = _group(

@@ -6,12 +6,15 @@ that an editor can go there. No command-line framework is loaded here: the quick
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from remit.core.refusals import Code
 from remit.surfaces.cli.answers import Stop, stop
+
+_ENTRY = re.compile(r"[a-z][a-z_-]{0,40}=")
 
 SHOWN = 3
 """Problems that the message itself names; ``details`` holds all."""
@@ -41,6 +44,12 @@ def read_bytes(file: Path, limit: int) -> bytes:
             "split it into several files",
         )
     return data
+
+
+def entries_of(given: Sequence[str] | None) -> tuple[str, ...]:
+    """Evidence as people write it, ``NAME=VALUE``, as the ledger holds it, ``NAME:VALUE``."""
+    return tuple(_ENTRY.sub(lambda m: f"{m[0][:-1]}:", text, count=1) if _ENTRY.match(text) else text
+                 for text in given or ())  # fmt: skip
 
 
 def told(problems: Sequence[Any]) -> list[dict[str, Any]]:

@@ -15,7 +15,7 @@ from remit.surfaces.cli import reads, sheets, showing
 from remit.surfaces.cli.answers import Answer
 from remit.surfaces.cli.declare import LOOK, OPERATE
 from remit.surfaces.cli.declare import reads as read
-from remit.surfaces.cli.groups import actor, app, dep, policy, rule, triage
+from remit.surfaces.cli.groups import actor, app, dep, policy, rule
 from remit.surfaces.cli.session import Session
 
 Item = Annotated[
@@ -114,25 +114,6 @@ def explain(
     """
     show = sheets.text if form == reads.FORMS[0] else sheets.markdown
     return replace(reads.explain(session, item=item, form=form), show=show)
-
-
-@read(triage, "list", LOOK, "remit triage list", "remit triage list --all --limit 0")
-def triage_list(
-    session: Session,
-    every: Annotated[bool, typer.Option("--all", help="Settled records too.")] = False,
-    limit: Limit = reads.LIMIT,
-) -> Answer:
-    """List what somebody has to settle, oldest first."""
-    found = reads.triage_list(session, every=every, limit=limit)
-    return replace(found, show=showing.triage_records)
-
-
-@read(triage, "show", LOOK, "remit triage show T-1")
-def triage_show(
-    session: Session, record: Annotated[str, typer.Argument(metavar="RECORD", help="Such as T-1.")]
-) -> Answer:
-    """Show one triage record: its evidence, and what may be done."""
-    return replace(reads.triage_show(session, record=record), show=showing.triage_one)
 
 
 @read(dep, "tree", LOOK, "remit dep tree W-4")

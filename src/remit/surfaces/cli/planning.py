@@ -30,6 +30,10 @@ if TYPE_CHECKING:  # it loads the tables, which --json does without
     from remit.surfaces.cli.screen import Screen
 
 Exact = Annotated[str, typer.Argument(metavar="ID", help="An item: its id or its whole work id.")]
+Shown = Annotated[
+    list[str] | None,
+    typer.Option("--evidence", metavar="NAME=VALUE", help="A field of the kind; may be repeated."),
+]
 Why = Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why; kept on the ledger.")]
 Scope = Annotated[
     list[str] | None,

@@ -38,6 +38,18 @@ _WHOLE: Final = frozenset(
 )
 
 
+def _triage(name: str) -> Callable[..., Answer]:
+    """A read of triage records, loaded as those of plans are."""
+
+    def run(session: Session, **given: Any) -> Answer:
+        from remit.surfaces.cli import triage_reads
+
+        found: Answer = getattr(triage_reads, name)(session, **given)
+        return found
+
+    return run
+
+
 def _plan(name: str) -> Callable[..., Answer]:
     """A read of plans; what it needs is loaded only where one is asked for."""
 
@@ -75,8 +87,20 @@ READS: Final[dict[tuple[str, ...], Read]] = {
     ("explain",): Read(reads.explain, "item", {"--format": ("form", "text")}),
     ("trace",): Read(reads.trace, "item", _LIMIT, _WHOLE),
     ("brief",): Read(reads.brief, "item"),
-    ("triage", "list"): Read(reads.triage_list, "", {"--all": ("every", "flag"), **_LIMIT}),
-    ("triage", "show"): Read(reads.triage_show, "record"),
+    ("triage", "list"): Read(
+        _triage("triage_list"),
+        "",
+        {
+            "--all": ("every", "flag"),
+            "--kind": ("kind", "text"),
+            "--owner": ("owner", "text"),
+            "--item": ("item", "text"),
+            "--run": ("run", "text"),
+            "--older": ("older", "text"),
+            **_LIMIT,
+        },
+    ),
+    ("triage", "show"): Read(_triage("triage_show"), "record"),
     ("dep", "tree"): Read(reads.dep_tree, "item"),
     ("actor", "list"): Read(reads.actor_list, "", _LIMIT),
     ("rule", "list"): Read(reads.rule_list, "", _LIMIT),

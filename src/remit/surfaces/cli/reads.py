@@ -43,7 +43,7 @@ def list_items(
             hold=hold,
             after=number,
             newest_first=newest,
-            limit=_bound(limit),
+            limit=bound(limit),
         )
         return Answer(listed(tx, query))
 
@@ -53,7 +53,7 @@ def ready(session: Session, *, limit: int = LIMIT) -> Answer:
     from remit.service.reading.items import ready as found
 
     with session.reading() as tx:
-        return Answer(found(tx, _bound(limit)))
+        return Answer(found(tx, bound(limit)))
 
 
 def blocked(session: Session, *, after: str = "", limit: int = LIMIT) -> Answer:
@@ -63,7 +63,7 @@ def blocked(session: Session, *, after: str = "", limit: int = LIMIT) -> Answer:
 
     with session.reading() as tx:
         number = int(required(find(tx, after))[2:]) if after else 0
-        return Answer(found(tx, _bound(limit), number))
+        return Answer(found(tx, bound(limit), number))
 
 
 def search(
@@ -75,7 +75,7 @@ def search(
 
     _known_statuses(status)
     with session.reading() as tx:
-        query = ItemQuery(statuses=tuple(dict.fromkeys(status)), text=text, limit=_bound(limit))
+        query = ItemQuery(statuses=tuple(dict.fromkeys(status)), text=text, limit=bound(limit))
         return Answer(listed(tx, query))
 
 
@@ -93,7 +93,7 @@ def inbox(session: Session, *, limit: int = LIMIT) -> Answer:
     from remit.service.reading.inbox import inbox as waiting
 
     with session.glimpse() as tx:
-        return Answer({"actor": session.actor, **waiting(tx, session.actor, _bound(limit))})
+        return Answer({"actor": session.actor, **waiting(tx, session.actor, bound(limit))})
 
 
 def fleet(session: Session, *, limit: int = LIMIT) -> Answer:
@@ -101,7 +101,7 @@ def fleet(session: Session, *, limit: int = LIMIT) -> Answer:
     from remit.service.reading.fleet import fleet as whole
 
     with session.glimpse() as tx:
-        return Answer(whole(tx, _bound(limit)))
+        return Answer(whole(tx, bound(limit)))
 
 
 def run_list(session: Session, *, live: bool = False, limit: int = LIMIT) -> Answer:
@@ -109,7 +109,7 @@ def run_list(session: Session, *, live: bool = False, limit: int = LIMIT) -> Ans
     from remit.service.reading.runs import run_list as runs
 
     with session.glimpse() as tx:
-        return Answer(runs(tx, _bound(limit), live_only=live))
+        return Answer(runs(tx, bound(limit), live_only=live))
 
 
 def run_show(session: Session, *, run: str, limit: int = LIMIT) -> Answer:
@@ -117,7 +117,7 @@ def run_show(session: Session, *, run: str, limit: int = LIMIT) -> Answer:
     from remit.service.reading.runs import run_show as shown
 
     with session.glimpse() as tx:
-        return Answer(required(shown(tx, run, _bound(limit))))
+        return Answer(required(shown(tx, run, bound(limit))))
 
 
 FORMS: Final = ("text", "markdown")
@@ -143,34 +143,8 @@ def trace(session: Session, *, item: str, limit: int = TRACED) -> Answer:
     from remit.service.reading.trace import trace as traced
 
     with session.reading() as tx:
-        found = required(traced(tx, item, _bound(limit)))
+        found = required(traced(tx, item, bound(limit)))
     return Answer(found, exit_status=6 if found["broken"] else 0)
-
-
-def triage_list(session: Session, *, every: bool = False, limit: int = LIMIT) -> Answer:
-    """``triage list``: what somebody has to settle."""
-    from remit.service.reading.waiting import triage_list as records
-
-    with session.reading() as tx:
-        return Answer(records(tx, open_only=not every, limit=_bound(limit)))
-
-
-def triage_show(session: Session, *, record: str) -> Answer:
-    """``triage show``: one record with its evidence."""
-    from remit.core.facts import Triage
-    from remit.service.reading.items import triage_record
-
-    with session.reading() as tx:
-        found = tx.load([("triage", record)])["triage", record] if record else None
-        if not isinstance(found, Triage):
-            raise stop(
-                Code.TRIAGE_UNKNOWN,
-                f"there is no triage record {record!r}",
-                "see what there is with 'remit triage list --all'",
-                record=record,
-            )
-        shown = triage_record(tx, found)
-        return Answer({"records": [shown], "total": 1, "truncated": False})
 
 
 def dep_tree(session: Session, *, item: str) -> Answer:
@@ -195,7 +169,7 @@ def actor_list(session: Session, *, limit: int = 0) -> Answer:
     from remit.service.reading.registers import actors
 
     with session.reading() as tx:
-        return Answer(actors(tx, _bound(limit)))
+        return Answer(actors(tx, bound(limit)))
 
 
 def rule_list(session: Session, *, limit: int = 0) -> Answer:
@@ -203,7 +177,7 @@ def rule_list(session: Session, *, limit: int = 0) -> Answer:
     from remit.service.reading.registers import rules
 
     with session.reading() as tx:
-        return Answer(rules(tx, _bound(limit)))
+        return Answer(rules(tx, bound(limit)))
 
 
 def policy_show(session: Session) -> Answer:
@@ -219,7 +193,7 @@ def capacity_show(session: Session, limit: int = 50) -> Answer:
     from remit.service.reading.capacity import newest
 
     with session.reading() as tx:
-        return Answer(newest(tx, _bound(limit)))
+        return Answer(newest(tx, bound(limit)))
 
 
 def policy_list(session: Session, limit: int = 50) -> Answer:
@@ -227,7 +201,7 @@ def policy_list(session: Session, limit: int = 50) -> Answer:
     from remit.service.reading.capacity import in_force
 
     with session.reading() as tx:
-        return Answer(in_force(tx, _bound(limit)))
+        return Answer(in_force(tx, bound(limit)))
 
 
 def limit_show(session: Session, limit: int = 0) -> Answer:
@@ -235,10 +209,11 @@ def limit_show(session: Session, limit: int = 0) -> Answer:
     from remit.service.reading.registers import limits
 
     with session.reading() as tx:
-        return Answer(limits(tx, _bound(limit)))
+        return Answer(limits(tx, bound(limit)))
 
 
-def _bound(limit: int) -> int:
+def bound(limit: int) -> int:
+    """The limit of a list as it was asked for; one below 0 is refused."""
     if limit < 0:
         raise stop(
             Code.BAD_INPUT, f"--limit is {limit}, expected 0 (all) or more", "correct it and repeat"

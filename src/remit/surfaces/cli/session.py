@@ -149,7 +149,9 @@ class Session:
 
         observed = finding.repository(self.url, repository)
         config = load(observed.absolute())
-        self.ledger.settings = Settings(config.remote, config.main, markers=config.markers)
+        self.ledger.settings = Settings(
+            config.remote, config.main, markers=config.markers, host=config.host
+        )
         return observed
 
     def exact(self, name: str) -> str:

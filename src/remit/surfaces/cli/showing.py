@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from remit.surfaces.cli.triage_views import triage_record
+
 if TYPE_CHECKING:
     from remit.surfaces.cli.screen import Screen
 
@@ -163,44 +165,6 @@ def note(event: Data) -> str:
     moved = f"{payload['from']} -> {payload['to']}" if payload.get("to") else ""
     said = payload.get("reason") or payload.get("text") or payload.get("reason_code") or ""
     return "  ".join(part for part in (moved, str(said)) if part)
-
-
-def triage_records(screen: Screen, data: Data) -> None:
-    """A list of triage records."""
-    if not data["records"]:
-        screen.line("no records to settle")
-        return
-    rows = [
-        (r["id"], r["item"], r["kind"], "open" if r["open"] else r["resolution"], r["reason"])
-        for r in data["records"]
-    ]
-    screen.table(("RECORD", "ITEM", "KIND", "STATE", "REASON"), rows)
-    _more(screen, data, len(data["records"]))
-
-
-def triage_one(screen: Screen, data: Data) -> None:
-    """One record whole."""
-    for record in data["records"]:
-        triage_record(screen, record)
-
-
-def triage_record(screen: Screen, record: Data) -> None:
-    """One record, with its evidence and what may be done."""
-    state = "open" if record["open"] else f"settled by {record['resolution']}"
-    screen.line(f"{record['id']} on {record['item']}: {record['kind']}, {state}", "bold")
-    screen.pairs(
-        (
-            ("opened", f"{record['opened_at']} by {record['opened_by']} (seq {record['seq']})"),
-            ("reason", record["reason"]),
-            ("evidence", record["evidence"]),
-            ("may be", record["resolutions"]),
-        )
-    )
-    for found in record["payload"].get("results", ()):
-        if found["result"] != "verified" and found["log"]:
-            screen.line(f"what {found['row']} wrote: 'remit ledger text {found['log']}'")
-    if record["open"]:
-        screen.line(f"settle it: 'remit triage resolve {record['id']} RESOLUTION --reason WHY'")
 
 
 def tree(screen: Screen, data: Data) -> None:

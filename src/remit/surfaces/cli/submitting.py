@@ -286,10 +286,13 @@ def reconcile(
     The exit status is 5 where an effect that was named is still uncertain.
     """
     from remit.service.reading.effects import looked
+    from remit.surfaces.cli.integrating import looked_up
     from remit.wiring.reaching import reconciler
 
-    found = reconciler(session.ledger)
-    answers = [(effect, found.one(effect, replacement))] if effect else found.due()
+    answers = looked_up(session, effect)
+    if not (effect and answers):
+        found = reconciler(session.ledger)
+        answers += [(effect, found.one(effect, replacement))] if effect else found.due()
     with session.ledger.reading() as tx:
         shown = [looked(tx, name, accepted(answer)) for name, answer in answers]
     unsure = effect and any(one["effect"] in ("UNCERTAIN", "INTENDED") for one in shown)

@@ -30,8 +30,9 @@ from remit.surfaces.cli.answers import Answer, Stop, stop
 from remit.surfaces.cli.declare import WORK, stands, writes
 from remit.surfaces.cli.declare import reads as read
 from remit.surfaces.cli.groups import app, report
+from remit.surfaces.cli.inputs import entries_of
 from remit.surfaces.cli.looking import Item
-from remit.surfaces.cli.planning import Exact, Why, after, event_of, said
+from remit.surfaces.cli.planning import Exact, Shown, Why, after, event_of, said
 from remit.surfaces.cli.session import Session, accepted
 
 if TYPE_CHECKING:  # it loads the tables, which --json does without
@@ -364,14 +365,12 @@ def fail(
     kind: Annotated[
         str, typer.Option("--kind", metavar="KIND", help="The kind of record, such as refusal.")
     ] = "refusal",
-    evidence: Annotated[
-        list[str] | None, typer.Option("--evidence", metavar="TEXT", help="What shows it.")
-    ] = None,
+    evidence: Shown = None,
     reason: Why = "",
 ) -> Answer:
     """Give an item up with a typed record; somebody settles it before it goes on."""
     name = session.exact(item)
-    command = c.FailWork(name, fence, kind, c.Text(reason), tuple(evidence or ()))
+    command = c.FailWork(name, fence, kind, c.Text(reason), entries_of(evidence))
     done = accepted(session.operations.fail(command, command_id=session.command_id))
     return Answer(after(session, name, done), said)
 
