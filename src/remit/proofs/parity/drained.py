@@ -15,10 +15,13 @@ from remit.core import commands as c
 from remit.core.decisions import DecisionKind, Option
 from remit.core.refusals import Refused
 from remit.core.run_decisions import run_proposal, run_scope
-from remit.core.run_facts import Run, RunBounds, RunStatus, RunStep
+from remit.core.run_facts import Run, RunBounds, RunEntry, RunStatus, RunStep
+from remit.core.status import Status
 from remit.drain.conductor import Conductor
+from remit.drain.endings import starts_in
 from remit.drain.hands import Hands
 from remit.drain.journey import Options
+from remit.drain.workplace import Told as News
 from remit.ports import OutcomeUnknown
 from remit.proofs.parity.hand import Gap, Taken, Told
 from remit.proofs.parity.meddling import Meddler
@@ -33,7 +36,7 @@ CODE: Final = "0" * 64
 """The code that the worlds of this proof call proved: the question is what it does."""
 
 AGENT: Final = "scripted"
-RUNS: Final = 3
+RUNS: Final = 2
 """Most runs of one scenario: another one begins where somebody has made work ready again."""
 
 PROCESSES: Final = 12
@@ -42,10 +45,14 @@ PROCESSES: Final = 12
 AWAY_US: Final = SECOND // 2
 """How long it takes until somebody resumes a run whose process ended by itself."""
 
-_KEY: Final = re.compile(r"RUN-\d+/(W-\d+)/\d+/([a-z-]+)(?::done)?\Z")
+_KEY: Final = re.compile(
+    r"(?P<key>RUN-\d+/(?P<item>W-\d+)/\d+/(?P<step>[a-z-]+)(?P<nth>/\d+)?)(?::done)?\Z"
+)
+"""A point that was come to, or a command id, of one operation of one entry."""
+
 _COUNTED: Final = frozenset(
     ("leased", "handed-in", "failed", "released", "triaged", "reviewed", "integrated", "shipped",
-     "verified")
+     "verified", "progress")
 )  # fmt: skip
 
 
@@ -77,16 +84,19 @@ class Drained:
     """One world as it is drained."""
 
     world: World
-    meddler: Meddler
     points: list[str] = field(default_factory=list)
     gaps: list[Gap] = field(default_factory=list)
     halts: list[tuple[int, str]] = field(default_factory=list)
     seen: dict[str, Seen] = field(default_factory=dict)
     faults: list[str] = field(default_factory=list)
     runs: list[Run] = field(default_factory=list)
+    meddler: Meddler = field(init=False)
+    place: Place | None = None
     _calls: int = 0
-    _lost_after: bool = False
-    _processes: int = 0
+
+    def __post_init__(self) -> None:
+        """Others may call the drain to its end."""
+        self.meddler = Meddler(self.world, self._called)
 
     def drain(self) -> Told:
         """Drain until nothing is left to do, and say what a hand has to be told."""
@@ -99,6 +109,17 @@ class Drained:
         while self.meddler.due() is not None:
             self._others()
         return Told(self._order(), tuple(self.gaps), tuple(self.halts), self.world.now)
+
+    def _called(self, how: str) -> None:
+        """A call to end reaches the process that drives, where there is one."""
+        if self.place is not None:
+            self.place.called = how
+
+    def _hears(self, told: News) -> None:
+        """A run that ends at once for a reason of its own: a hand has to be told when."""
+        now = self.place is not None and self.place.called == "now"
+        if told.kind == "ending" and (told.words == "minutes" or (told.words == "asked" and now)):
+            self.halts.append((self.world.now, told.words))
 
     def _others(self) -> None:
         due = self.meddler.due()
@@ -157,10 +178,10 @@ class Drained:
             place,
         )
         options = Options(reserve_micros=world.scenario.reserve, way="merge")
-        self._lost_after = False
+        self.place = place
         away = AWAY_US
         try:
-            refused = Conductor(hands, options, lambda told: None).drive(resumed)
+            refused = Conductor(hands, options, self._hears).drive(resumed)
             if refused is not None:
                 self.faults.append(f"overtaken: {refused.code}")
         except Killed:
@@ -171,7 +192,7 @@ class Drained:
             self.faults.append("a process went on after its end")
         place.alive = False
         place.turns.bury()
-        self.halts += place.stops
+        self.place = None
         record = self._record(name)
         if record.status is RunStatus.STOPPED:
             return True
@@ -188,6 +209,9 @@ class Drained:
         return next(kill for kill in self.world.scenario.kills if kill.point == point)
 
     def _lose(self) -> int:
+        """Which answer is lost; within an integration none is, since that is an operation of many."""
+        if self.points and self.points[-1].endswith("integrated:before"):
+            return 0
         self._calls += 1
         for number in self.world.scenario.lost:
             if abs(number) == self._calls:
@@ -198,23 +222,32 @@ class Drained:
         """Nobody is there for a while; others go on."""
         at = self.world.now
         until = at + away
-        died = {
-            entry.item for entry in run.live if entry.step in (RunStep.STARTED, RunStep.HANDED_IN)
-        }
-        self.gaps.append(Gap(at, until, self._done(), frozenset(died)))
+        died = {entry.item: phase for entry in run.live if (phase := self._dies(entry))}
+        begun = {entry.item: starts_in(entry.detail) for entry in run.live}
+        self.gaps.append(Gap(at, until, self._done(), died, begun))
         while (due := self.meddler.due()) is not None and due <= until:
             self._others()
         self.world.clock.passed = max(self.world.clock.passed, until)
 
+    def _dies(self, entry: RunEntry) -> str:
+        """What of an entry dies with its process: an agent at work, a reviewer, or nothing."""
+        item = self.world.item(entry.item)
+        if entry.step is RunStep.STARTED:
+            mine = item.lease is not None and item.lease.fence == entry.fence
+            return "work" if mine else ""
+        reviewed = entry.step is RunStep.HANDED_IN and item.status is Status.IN_REVIEW
+        return "review" if reviewed else ""
+
     def _done(self) -> dict[str, int]:
         """How many operations of each item were done: what came to its point, or was committed."""
-        keys = {m[0].removesuffix(":done"): m for p in self.points if (m := _KEY.match(p))}
-        keys |= {n.command_id: m for n in self.world.watch.noted if (m := _KEY.match(n.command_id))}
-        found: dict[str, int] = {}
-        for match in keys.values():
-            if match[2] in _COUNTED:
-                found[match[1]] = found.get(match[1], 0) + 1
-        return found
+        asked = (one.command_id for one in self.world.watch.noted)
+        found: dict[str, set[str]] = {}
+        for match in filter(None, map(_KEY.match, (*self.points, *asked))):
+            if match["step"] in _COUNTED:
+                nth = match["nth"] if match["step"] == "progress" else ""
+                key = match["key"].removesuffix(match["nth"] or "") + (nth or "")
+                found.setdefault(match["item"], set()).add(key)
+        return {item: len(keys) for item, keys in found.items()}
 
     def _order(self) -> tuple[Taken, ...]:
         """The drain's leases and renewals, those that were refused as well."""

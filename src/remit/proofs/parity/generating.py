@@ -32,7 +32,8 @@ HORIZON_US: Final = 90 * SECOND
 
 _LEFT: Final = ("", "", "", "", "", "secret", "out-of-scope", "dirty", "nothing")
 _CAME: Final = ("done",) * 8 + ("declined", "failed", "crashed", "timed-out")
-_LANDING: Final = ("clean", "clean", "clean", "moved", "moved", "conflict", "red")
+_ACTS: Final = (*ACTS, "kill-switch")
+_LANDING: Final = ("clean",) * 4 + ("moved", "moved", "conflict", "red", "unanswered", "raced")
 _FINDINGS: Final = ("verified", "verified", "verified", "verified", "gap", "contradicted")
 
 
@@ -78,7 +79,9 @@ def _try(chance: Random) -> Try:
     moments = sorted(chance.randrange(1, works) for _ in range(chance.choice((0, 0, 1, 2))))
     costs = sorted(chance.randrange(1, 1_500) for _ in moments)
     told = chance.random() < 0.6
-    progress = tuple((at, cost if told else None) for at, cost in zip(moments, costs, strict=True))
+    progress = tuple(
+        (at, cost if told else None) for at, cost in zip(moments, costs, strict=True)
+    )
     return Try(
         works_us=works,
         came=chance.choice(_CAME),
@@ -96,7 +99,7 @@ def _try(chance: Random) -> Try:
 def _acts(chance: Random, size: int) -> tuple[Act, ...]:
     found = []
     for _ in range(chance.choice((0, 0, 1, 2, MOST_ACTS))):
-        what = chance.choice(ACTS)
+        what = chance.choice(_ACTS)
         lasts = chance.choice((0, chance.randrange(SECOND, 20 * SECOND)))
         found.append(Act(chance.randrange(1, HORIZON_US), what, chance.randrange(size), lasts))
     return tuple(sorted(found, key=lambda act: act.at_us))
@@ -105,9 +108,7 @@ def _acts(chance: Random, size: int) -> tuple[Act, ...]:
 def _kills(chance: Random) -> tuple[Kill, ...]:
     number = chance.choice((0, 0, 1, 1, 2, MOST_KILLS))
     return tuple(
-        Kill(
-            chance.randint(1, 60), chance.choice((1, 2, 15, 40)) * SECOND + chance.randrange(SECOND)
-        )
+        Kill(chance.randint(1, 60), chance.choice((1, 2, 15, 40)) * SECOND + chance.randrange(SECOND))
         for _ in range(number)
     )
 
@@ -122,7 +123,7 @@ def _lost(chance: Random) -> tuple[int, ...]:
 def _bounds(chance: Random, size: int) -> Bounds:
     tight = chance.random() < 0.3
     return Bounds(
-        items=chance.randint(1, size + 2) if tight else 4 * size,
+        items=chance.randint(1, size + 2) if tight else 2 * size + 1,
         parallel=chance.randint(1, 3),
         minutes_ms=chance.choice((60_000, 120_000)) if tight else 3_600_000,
         spend=chance.choice((1_000, 3_000)) if tight else 1_000_000,
@@ -180,12 +181,12 @@ def _smaller_thing(thing: Thing) -> Iterator[Thing]:
         for name in Try.__slots__:
             if getattr(one, name) != getattr(plain, name):
                 less = changed(one, **{name: getattr(plain, name)})
-                yield changed(
-                    thing, tries=(*thing.tries[:number], less, *thing.tries[number + 1 :])
-                )
+                yield changed(thing, tries=(*thing.tries[:number], less, *thing.tries[number + 1 :]))
 
 
-def shrunk(scenario: Scenario, fails: Callable[[Scenario], bool], *, most: int = 400) -> Scenario:
+def shrunk(
+    scenario: Scenario, fails: Callable[[Scenario], bool], *, most: int = 400
+) -> Scenario:
     """The smallest scenario that this can be cut to and that still fails, in so many tries."""
     tries, found = 0, True
     while found and tries < most:

@@ -6,6 +6,7 @@ one side is refused on the other, or the difference shows.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 from remit.core import commands as c
@@ -22,10 +23,11 @@ RAISED: Final = 1 << 40
 
 
 class Meddler:
-    """The others of one world."""
+    """The others of one world. ``called`` is told when somebody wants the drain to end, and how."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: World, called: Callable[[str], None] = lambda how: None) -> None:
         self.world = world
+        self._called = called
         self._todo: list[tuple[int, int, Act, str]] = [
             (act.at_us, number, act, act.what) for number, act in enumerate(world.scenario.acts)
         ]
@@ -106,6 +108,10 @@ class Meddler:
     def _raise(self, number: int, act: Act) -> None:
         limit = c.SetLimit(f"actor/{WORKER}", spend_micros=RAISED)
         self.world.operations(HUMAN).set_limit(limit)
+
+    def _stop(self, number: int, act: Act) -> None:
+        """Somebody wants whoever works to end: at once, or when what was begun is done."""
+        self._called("now" if act.lasts_us else "finish")
 
     def _note(self, number: int, act: Act) -> None:
         self.world.operations(HUMAN).note(c.AddNote(self._item(act), c.Text("seen")))

@@ -9,12 +9,15 @@ not given.
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 from remit.core.gitfacts import (
+    Brought,
+    Clash,
     CloneMade,
     MainObservation,
     MatchedBy,
@@ -23,10 +26,22 @@ from remit.core.gitfacts import (
     RepositoryRefusal,
     ShipObservation,
     Takeover,
+    Way,
     attempt_ref,
 )
 from remit.core.judging import judge, judge_repeats
 from remit.core.rows import RowKind, RowRun, RowSpec, RunEnd
+from remit.ports.destination import (
+    Answered,
+    Enforced,
+    LookUp,
+    NoAnswer,
+    Reason,
+    Request,
+    Response,
+    Result,
+    Seen,
+)
 from remit.ports.outside import Found, RowFound
 from remit.proofs.parity.scenario import Thing, Try
 
@@ -82,6 +97,9 @@ class Remote:
     script: Callable[[str, int], Try]
     commits: dict[str, Commit] = field(default_factory=dict)
     landed: dict[str, str] = field(default_factory=dict)
+    effects: dict[str, str] = field(default_factory=dict)
+    made: dict[str, str] = field(default_factory=dict)
+    overtaken: set[str] = field(default_factory=set)
     pushes: list[str] = field(default_factory=list)
 
     def commit(self, item: str, attempt: int) -> Commit:
@@ -101,12 +119,14 @@ class Remote:
         if onto == known.base:
             return known
         made = Commit(sha("onto", onto, head), known.item, known.attempt, onto)
+        self.made[made.sha] = head
         return self.commits.setdefault(made.sha, made)
 
-    def land(self, head: str, reviewed: str) -> None:
-        """A push arrives; the same push again changes nothing."""
-        self.pushes.append(head)
-        self.landed.setdefault(head, reviewed)
+    def land(self, effect: str, commit: str) -> None:
+        """A push arrives; the same push again changes nothing, and is counted."""
+        self.pushes.append(commit)
+        self.effects[effect] = commit
+        self.landed.setdefault(commit, self.made.get(commit, commit))
 
 
 class ScriptedRepository:
@@ -156,6 +176,8 @@ class ScriptedRepository:
     ) -> Takeover | RepositoryRefusal:
         """A commit that the agent of the attempt made."""
         known = self.remote.commits.get(head)
+        if head == BASE:
+            known = Commit(BASE, "", 0, BASE)
         if known is None:
             return refused(RepositoryCode.COMMIT_ABSENT, f"take {head} over")
         ref = attempt_ref(attempt_id, "head")
@@ -194,6 +216,79 @@ class ScriptedVerifier:
         else:
             finding = "gap" if script.landing == "red" else "verified"
         return Found(tuple(_row(name, spec, finding) for name, spec in rows), "PASS", (), ())
+
+
+class ScriptedLanding:
+    """``ports.outside.Landing``: what would land, or where it clashes, as scripted."""
+
+    def __init__(self, remote: Remote) -> None:
+        self.remote = remote
+
+    def bring_onto(
+        self,
+        item: str,
+        head: str,
+        base: str,
+        main: str,
+        way: Way,
+        seconds: int,
+        branches: Sequence[str] = (),
+    ) -> Brought | Clash | RepositoryRefusal:
+        """The change as it is, or onto a main that moved."""
+        known = self.remote.commits.get(head)
+        if known is None:
+            return refused(RepositoryCode.COMMIT_ABSENT, f"find {head}")
+        if self.remote.script(known.item, known.attempt).landing == "conflict":
+            return Clash(head, main, base, head, ("thing",), 1)
+        made = self.remote.made_onto(head, self.remote.main_for(head))
+        how = way if made.sha != head else Way.FAST_FORWARD
+        ref = f"refs/remit/landing/{item}"
+        return Brought(how, head, main, made.sha, made.tree, made.sha, ref)
+
+
+class ScriptedMain:
+    """``ports.destination.Destination``: main of the remote, which keeps markers and their fences."""
+
+    def __init__(self, remote: Remote) -> None:
+        self.remote = remote
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        return REMOTE
+
+    @property
+    def enforced(self) -> Enforced:
+        """Everything that a remote with markers does."""
+        return Enforced(
+            "git:origin/main", idempotency_key=True, fence=True, lookup=True, lookup_consistent=True
+        )
+
+    def send(self, request: Request) -> Response:
+        """A push arrives, though its answer may not; one that raced with another is refused once."""
+        asked = json.loads(request.payload)
+        commit = self.remote.commits[asked["commit"]]
+        landing = self._landing(commit)
+        if landing == "raced" and request.effect_id not in self.remote.overtaken:
+            self.remote.overtaken.add(request.effect_id)
+            raise Answered(Reason.STALE_FENCE, "main moved")
+        self.remote.land(request.effect_id, commit.sha)
+        if landing == "unanswered":
+            raise NoAnswer("nobody answered", "look it up")
+        return Response(commit.sha, replayed=False)
+
+    def look_up(self, look_up: LookUp) -> Seen:
+        """What main shows of a commit."""
+        landed = self.remote.effects.get(look_up.effect_id, "")
+        raced = look_up.effect_id in self.remote.overtaken
+        shown = (("ref_now", landed or (MOVED if raced else BASE)),)
+        if not landed:
+            return Seen(Result.NONE, 0, shown, consistent=True, confirmed_fence=look_up.fence)
+        values = (("commit", landed), ("manifest_id", landed), *shown)
+        return Seen(Result.FOUND, 1, values, (), True, look_up.fence)
+
+    def _landing(self, commit: Commit) -> str:
+        return self.remote.script(commit.item, commit.attempt).landing
 
 
 def _row(name: str, spec: RowSpec, finding: str) -> RowFound:

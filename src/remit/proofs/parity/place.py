@@ -20,6 +20,7 @@ from remit.core.checks import Check, Result
 from remit.core.refusals import Refused
 from remit.drain.agents.outcomes import Came
 from remit.drain.agents.outcomes import Result as AgentResult
+from remit.drain.endings import Ending
 from remit.drain.workplace import Examined, Job, Keep, Kept, News, Ready, Task, Worked
 from remit.ports.agent import Progress
 from remit.proofs.parity.outside import BASE
@@ -57,7 +58,6 @@ class Place:
         self.alive = True
         self.called = ""
         self.turns = Turns(world.clock, due, self._happening(happen))
-        self.stops: list[tuple[int, str]] = []
         self._point = point
         self._seen = seen
         self._sites: dict[str, Site] = {}
@@ -152,20 +152,14 @@ class Site:
     def ready(self) -> Ready:
         """Whether the cell holds."""
         ok = self.script.probe
-        check = Check(
-            "write-outside",
-            Result.PASS if ok else Result.FAIL,
-            "refused" if ok else "got out",
-            "refused",
-        )
-        return Ready((check,), () if ok else ("write-outside",))
+        seen = (Result.PASS, "refused") if ok else (Result.FAIL, "got out")
+        return Ready((Check("write-outside", *seen, "refused"),))
 
     def stop(self, why: str) -> None:
         """Ask the agent to end; it looks at once."""
         place = self.place
         if place.alive and not self.asked:
             self.asked = why
-            place.stops.append((place.world.now, why))
             place.turns.hurry()
 
     def work(self, brief: str, keep: Keep, told: Callable[[Progress], None]) -> Worked:
@@ -225,7 +219,11 @@ class Site:
     ) -> Worked:  # fmt: skip
         self.asked = ""
         result = AgentResult(came, code, said, head, spent)
-        return Worked(result, Result.PASS, refused=refused)
+        ending = Ending(
+            came, code, exit=0, bound="wall" if came is Came.TIMED_OUT else "",
+            terminated=Result.PASS, figured=spent is not None,
+        )  # fmt: skip
+        return Worked(result, ending, refused=refused)
 
     def examine(self, claimed: str) -> Examined:
         """Look at what came back."""
@@ -246,8 +244,7 @@ class Site:
         }
         if left not in found:
             return Examined(head, BASE)
-        evidence = found[left]()
-        return Examined(head, BASE, evidence.kind.value, left.upper(), evidence=evidence.entries)
+        return Examined(head, BASE, left.upper(), found[left]())
 
     def keep(self) -> Kept:
         """What is worth keeping of work that ended otherwise."""
@@ -284,20 +281,26 @@ class ReviewSite:
             self.place.turns.wait_until(ends)
         if self.asked or keep.killed():
             why = self.asked or "kill-switch"
-            return Worked(AgentResult(Came.STOPPED, "AGENT_STOPPED", why), Result.PASS)
+            return _reviewed(Came.STOPPED, why, "")
         came = Came.DONE if script.approve else Came.DECLINED
-        return Worked(AgentResult(came, f"AGENT_{came.name}", "as read", self.head), Result.PASS)
+        return _reviewed(came, "as read", self.head)
 
     def stop(self, why: str) -> None:
         """Ask the reviewer to end."""
         if self.place.alive and not self.asked:
             self.asked = why
-            self.place.stops.append((self.place.world.now, why))
             self.place.turns.hurry()
 
     def clear(self) -> str:
         """Nothing stays."""
         return ""
+
+
+def _reviewed(came: Came, said: str, head: str) -> Worked:
+    code = f"AGENT_{came.name}"
+    return Worked(
+        AgentResult(came, code, said, head), Ending(came, code, exit=0, terminated=Result.PASS)
+    )
 
 
 def _most(told: int | None, more: int | None) -> int | None:

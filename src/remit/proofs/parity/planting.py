@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import Final
 
 from remit.proofs.parity.scenario import Scenario
 from remit.proofs.parity.trying import Tried, try_one
@@ -64,6 +63,3 @@ def _noticed(tried: Tried, expected: tuple[str, ...]) -> tuple[str, str] | None:
     """An expected property that is broken, else any other one."""
     broken = [(one.property, str(one)) for one in tried.unlike]
     return next((one for one in broken if one[0] in expected), broken[0] if broken else None)
-
-
-SHORTCUTS: Final[tuple[Shortcut, ...]] = ()

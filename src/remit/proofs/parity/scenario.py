@@ -21,8 +21,9 @@ CAME: Final = ("done", "declined", "failed", "crashed", "timed-out")
 LEFT: Final = ("", "secret", "out-of-scope", "dirty", "nothing")
 """What an agent that says it is done left in its clone; empty is a commit in scope."""
 
-LANDING: Final = ("clean", "moved", "conflict", "red")
-"""What integration meets: main as it was, main moved on, a conflict, rows that fail on the result."""
+LANDING: Final = ("clean", "moved", "conflict", "red", "unanswered", "raced")
+"""What integration meets: main as it was, main moved on, a conflict, rows that fail on the result, a push
+that arrives though nobody answers, a push that another one overtook."""
 
 FINDING: Final = ("verified", "gap", "contradicted")
 """What the verifier finds at the shipped commit."""
@@ -110,8 +111,7 @@ class Bounds:
 @dataclass(frozen=True, slots=True)
 class Scenario:
     """The whole. ``lost`` numbers the writes whose answer does not come back; ``seed`` names where
-    it came from.
-    """
+    it came from."""
 
     things: tuple[Thing, ...]
     acts: tuple[Act, ...] = ()

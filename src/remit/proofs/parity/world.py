@@ -20,12 +20,20 @@ from remit.core.refusals import Refused
 from remit.core.rows import Control, RowKind, RowSpec
 from remit.ports import Store
 from remit.proofs.parity.comparing import Happening, History, folded, happening
-from remit.proofs.parity.outside import Remote, ScriptedRepository, ScriptedVerifier, script_of
+from remit.proofs.parity.outside import (
+    Remote,
+    ScriptedLanding,
+    ScriptedMain,
+    ScriptedRepository,
+    ScriptedVerifier,
+    script_of,
+)
 from remit.proofs.parity.scenario import Scenario, Thing
 from remit.proofs.parity.timing import Clock
 from remit.proofs.parity.watching import Watch, WatchedEngine, WatchedStore
 from remit.service.delivery import Delivery
 from remit.service.engine import Done, Engine
+from remit.service.integrating import Integration
 from remit.service.operations import Caller, Operations
 from remit.service.reading.items import show
 from remit.wiring import in_memory
@@ -64,6 +72,11 @@ class World:
         """The operations that look at the repository."""
         repository = ScriptedRepository(self.remote)
         return Delivery(self.operations(actor, engine), repository, self.verifier)
+
+    def integration(self, actor: str, engine: Engine | None = None) -> Integration:
+        """The operation that brings approved work onto main."""
+        landing, push = ScriptedLanding(self.remote), ScriptedMain(self.remote)
+        return Integration(self.delivery(actor, engine), landing, push)
 
     @property
     def verifier(self) -> ScriptedVerifier:
@@ -165,6 +178,3 @@ def history(world: World) -> History:
             if isinstance(spend, Spend):
                 accounts[scope] = (spend.settled, spend.reserved)
     return History(shown, events, world.watch.item_operations(), accounts)
-
-
-Step = Callable[[], None]

@@ -25,6 +25,7 @@ from remit.surfaces.cli import (
     looking,
     moving,
     operating,
+    parity,
     planning,
     plans,
     priming,
@@ -67,6 +68,7 @@ COMMANDS: Final = (
     ledger_commands,
     following,
     proving,
+    parity,
     scenarios,
 )
 """Modules whose import declares commands."""
