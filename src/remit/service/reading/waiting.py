@@ -25,9 +25,6 @@ from remit.service.reading.items import (
 
 WAITING: Final = (Status.DRAFT.value, Status.HELD.value, Status.TRIAGED.value)
 
-RECORDS: Final = 1_000_000
-"""Most decisions that are looked at."""
-
 TREE: Final = 1_000
 """Most nodes that a dependency tree shows."""
 
