@@ -19,9 +19,11 @@ from remit.core.effect_facts import AdmissionPolicy
 from remit.core.events import Recorded
 from remit.core.evolve import FoldError, evolve
 from remit.core.facts import Actor, Fact, Item, Key, Lane, Lease, Ledger, Policy, Row, Triage
+from remit.core.item_events import ItemTriaged, TriageResolved
 from remit.core.limit_events import LimitSet
 from remit.core.limit_facts import Limit, Spend
 from remit.core.refusals import Refused
+from remit.proofs.triage_steps import BY_HUMANS, fits, lacks, left_by
 from remit.service.engine import Answer
 
 MOVES = {
@@ -139,6 +141,8 @@ class Watch:
         if isinstance(after, Item):
             self._move(rec, before if isinstance(before, Item) else None, after)
             self._evidence(rec, before if isinstance(before, Item) else None, after)
+            if isinstance(before, Item):
+                self._triage(rec, before, after)
             self._shape(after)
             self.effects.after(rec)
         self._figures()
@@ -174,6 +178,27 @@ class Watch:
             self.counted[after.id] = 0
         for check in getattr(event, "checks", ()):
             self._check(check, rec)
+
+    def _triage(self, rec: Recorded, before: Item, after: Item) -> None:
+        """INV-19: a record shows its evidence, and is left only by an event that names it."""
+        event: Any = rec.event
+        if isinstance(event, ItemTriaged):
+            demand(not lacks(event), "INV-19-evidence", f"{event} lacks {lacks(event)}")
+        if before.triage and not after.triage:
+            demand(left_by(event, before.triage), "INV-19-left-by-name", f"{before.triage}: {rec}")
+        if not isinstance(event, TriageResolved):
+            return
+        record = self.facts["triage", event.record]
+        assert isinstance(record, Triage)
+        known = self.facts.get(("intent", before.id))
+        shipped = bool(before.work and before.work.shipped) or bool(getattr(known, "shipped", ""))
+        origin = str(before.triaged_from)
+        right = fits(record.kind, event.resolution, origin, shipped=shipped)
+        demand(right, "INV-19-by-its-kind", f"{record} from {origin}: {rec}")
+        actor = self.facts.get(("actor", rec.actor))
+        human = isinstance(actor, Actor) and actor.kind.value == "human"
+        free = event.resolution not in BY_HUMANS.get(record.kind, ())
+        demand(free or human, "INV-19-by-humans", f"{record}: {rec}")
 
     def _check(self, check: Any, rec: Recorded) -> None:
         if type(rec.event).__name__ in OF_EFFECTS:

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from remit.core import admission, settlement
+from remit.core import admission, settlement, triage
 from remit.core import view as views
 from remit.core.change import changed
 from remit.core.decide import (
@@ -20,6 +20,7 @@ from remit.core.decide import (
     choosing,
     delivery,
     leases,
+    putting_aside,
     records,
     reports,
     verification,
@@ -30,8 +31,9 @@ from remit.core.evolve import moves
 from remit.core.evolve import work as work_folds
 from remit.core.facts import ActorKind, Item
 from remit.core.ids import EPOCH_SHIFT
-from remit.core.item_events import LeaseGranted
+from remit.core.item_events import ItemClosed, LeaseGranted
 from remit.core.status import Status
+from remit.core.triage_kinds import Resolution
 from remit.core.view import Draft, View
 from remit.service.engine import Batch
 from remit.stores.memory.transaction import MemoryRead
@@ -288,3 +290,34 @@ def the_table_has_every_move(patch: Patch) -> None:
 @mutant("fence-grows", "decisions-fold")
 def fences_stand_still(patch: Patch) -> None:
     patch.setattr(leases, "fence_of", lambda epoch, counter: (epoch << EPOCH_SHIFT) | 1)
+
+
+@mutant("INV-19-evidence")
+def records_show_nothing(patch: Patch) -> None:
+    patch.setattr(putting_aside, "faults", lambda *_, **__: [])
+    patch.setattr(triage, "faults", lambda *_, **__: [])
+
+
+@mutant("INV-19-by-its-kind", "shipped-stays-shipped")
+def any_resolution_settles(patch: Patch) -> None:
+    patch.setattr(records, "allowed", lambda *_: tuple(Resolution))
+
+
+@mutant("INV-19-by-humans")
+def agents_settle_all(patch: Patch) -> None:
+    patch.setattr(putting_aside, "human_only", lambda *_: None)
+
+
+@mutant("INV-19-left-by-name")
+def a_close_names_no_records(patch: Patch) -> None:
+    true, emit = work_folds._closed, Draft.emit
+
+    def nameless(draft: Draft, kind: str, name: str, event: Any, *more: Any, **named: Any) -> Any:
+        closed = replace(event, resolved=()) if isinstance(event, ItemClosed) else event
+        return emit(draft, kind, name, closed, *more, **named)
+
+    def closed(get: Any, rec: Any, ev: ItemClosed, out: Any) -> None:
+        true(get, rec, replace(ev, resolved=get("item", rec.stream).triage), out)
+
+    patch.setattr(Draft, "emit", nameless)
+    _fold(patch, ItemClosed, closed)

@@ -18,9 +18,9 @@ from remit.core import commands as c
 from remit.core.commands import Command, Text
 from remit.core.evolve import FoldError
 from remit.core.facts import Item, Ledger, Policy, Row, Triage
-from remit.core.status import Outcome
-from remit.core.triage import Resolution, TriageKind
-from remit.core.triage_rules import RULES
+from remit.core.status import Outcome, Status
+from remit.core.triage import CLOSING, Resolution, TriageKind
+from remit.core.triage_rules import RULES, ways_of
 from remit.service.engine import Answer, Call
 
 EVERYBODY = (HUMAN, OTHER, *AGENTS)
@@ -224,7 +224,7 @@ class Traffic:
     def _verify(self, item: Item) -> Ask:
         assert item.work is not None
         actor = self.rnd.choice((VERIFIER, VERIFIER, VERIFIER, HUMAN, OTHER, *AGENTS))
-        results = ("verified",) * 5 + ("ship-verify-gap", "not-machine-checkable")
+        results = ("verified",) * 3 + ("ship-verify-gap", "not-machine-checkable")
         findings = []
         for name in item.plan.rows:
             row = self.world.fact("row", name)
@@ -281,7 +281,8 @@ class Traffic:
         return self._someone(), c.OpenTriage(item.id, kind.value, Text("odd"), entries)
 
     def _given_up(self, name: str, fence: int) -> Command:
-        kind = self.rnd.choice(list(TriageKind)).value
+        fits = [k for k in TriageKind if Status.LEASED in RULES[k].origins and not RULES[k].core]
+        kind = self.rnd.choice(fits if self.rnd.random() < 0.9 else list(TriageKind)).value
         if self.rnd.random() < 0.1:
             return c.FailWork(name, fence, kind)
         return given_up(name, fence, kind)
@@ -293,9 +294,15 @@ class Traffic:
         record = self.world.fact("triage", self.rnd.choice(item.triage))
         assert isinstance(record, Triage)
         how = self.rnd.choice((*[r.value for r in Resolution], "requeue", "return", "reverify"))
+        actor = self._someone()
+        if self.rnd.random() < 0.7:
+            shipped = bool(item.work and item.work.shipped)
+            actor, kind = HUMAN, TriageKind(record.kind)
+            ways = ways_of(kind, item.triaged_from, "it" * shipped)
+            how = self.rnd.choice([w for w in ways for _ in range(1 if w in CLOSING else 6)]).value
         others = self._items("held", "ready", "draft")
         successor = self.rnd.choice(others).id if how == "supersede" else ""
-        return self._someone(), c.ResolveTriage(record.id, how, "because", successor)
+        return actor, c.ResolveTriage(record.id, how, "because", successor)
 
     def _edit(self) -> Ask:
         item = self._one("draft", "held", "ready", "triaged")

@@ -244,6 +244,12 @@ MUTANTS: list[tuple[str, str, str, str]] = [
         "test_git.py::test_a_remote_that_is_away_is_unavailable_and_nothing_left",
     ),
     (
+        "git_push.py",
+        "git.run(*_ONCE, ",
+        "git.run(",
+        "../integrating/test_http.py::test_a_server_that_hangs_up_after_it_took_the_push",
+    ),
+    (
         "expiry.py",
         "if request.expires_at is not None and now >= request.expires_at:",
         "if False:",

@@ -95,7 +95,7 @@ def test_bounds_hold_as_the_events_tell_it(tmp_path: Path) -> None:
     assert (most_live, live) == (3, 0)
     assert most_micros <= 1_000
     # 300 more fit while 700 or less are settled: seven at 100 each.
-    assert (run["chosen"], granted, settled) == (7, 7, 700)
+    assert (run["used"]["items"], granted, settled) == (7, 7, 700)
     assert run["stopped_by"] in ("nothing-ready", "spend")
 
 
@@ -153,10 +153,14 @@ def test_a_reviewer_sends_work_back_and_without_one_it_waits_for_people(tmp_path
 def test_items_and_failures_are_counted_to_the_last(tmp_path: Path) -> None:
     yard = made(tmp_path, 4)
     run = yard.call(*yard.arguments("--max-items", "2", "--max-parallel", "2"))[-1]["data"]["run"]
-    assert (run["chosen"], run["stopped_by"]) == (2, "items")
+    assert (run["used"]["items"], run["stopped_by"]) == (2, "items")
     yard.script({}, [{"do": "exit", "status": 3}])
     failed = yard.call(*yard.arguments("--max-failures", "1"))[-1]["data"]["run"]
-    assert (failed["chosen"], failed["failed"], failed["stopped_by"]) == (1, 1, "failures")
+    assert (failed["used"]["items"], failed["used"]["failures"], failed["stopped_by"]) == (
+        1,
+        1,
+        "failures",
+    )
 
 
 def test_nothing_runs_later_than_the_bound_on_time_and_the_bound_of_a_stop(tmp_path: Path) -> None:

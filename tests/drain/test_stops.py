@@ -97,7 +97,7 @@ def test_ctrl_c_once_takes_nothing_new_and_finishes(yard: Yard, drains: list[Dra
     drain.until(at_work)
     drain.process.send_signal(signal.SIGINT)
     run = drain.ended()
-    assert (run["stopped_by"], run["chosen"]) == ("asked", 1)
+    assert (run["stopped_by"], run["used"]["items"]) == ("asked", 1)
     assert (yard.show("W-1")["status"], yard.show("W-2")["status"]) == ("verified", "ready")
     assert yard.left() == []
 
@@ -153,7 +153,7 @@ def test_a_run_is_stopped_from_elsewhere(yard: Yard, drains: list[Drain]) -> Non
         asked = ledger.acting("ann").ask_run_stop(AskRunStop("RUN-1", "finish"))
     assert not isinstance(asked, Refused)
     run = drain.ended()
-    assert (run["stopped_by"], run["chosen"]) == ("asked", 1)
+    assert (run["stopped_by"], run["used"]["items"]) == ("asked", 1)
     assert yard.show("W-1")["status"] == "verified"
 
 

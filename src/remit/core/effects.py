@@ -356,6 +356,7 @@ def cancel_in_flight(draft: Draft, item: Item, reason: str = "") -> bool:
     if effect is None or effect.item != item.id or state_of(draft, effect) not in OPEN_EFFECT:
         return False
     note_uncertain(draft, effect, "CANCELLED")
+    effect = effect_named(draft, effect.id) or effect
     state, seq = state_of(draft, effect), effect.intended_seq or None
     found = cancelled_in_flight(state=state, effect=effect.id, seq=seq, was=item.status)
     put_aside(draft, item, found, reason=reason)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from remit.core.change import quick
+from remit.core.ledger_facts import Ledger
 from remit.core.run_facts import Run
 
 
@@ -17,8 +18,8 @@ class Moment:
     """A ledger just after event ``seq``.
 
     ``counts`` are the items by status, ``standing`` the numbers of those in some statuses as ranges,
-    ``triage`` the numbers of open records, ``engaged_seq`` the event that engaged the kill switch (0
-    where it is off), ``run_count`` how many runs had begun and ``runs`` those that were not over.
+    ``triage`` the numbers of open records, ``ledger`` what holds for all of it, ``run_count`` how many runs
+    had begun and ``runs`` those that were not over.
     """
 
     id: str
@@ -26,6 +27,6 @@ class Moment:
     counts: tuple[tuple[str, int], ...]
     standing: tuple[tuple[str, str], ...]
     triage: str
-    engaged_seq: int
+    ledger: Ledger | None
     run_count: int
     runs: tuple[Run, ...]

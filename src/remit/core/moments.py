@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from remit.core.change import quick
-from remit.core.events import KillSwitchEngaged, KillSwitchReleased, Recorded
+from remit.core.events import Recorded
 from remit.core.evolve import evolve
-from remit.core.facts import Fact, Item, Key, Ledger, Moment, Policy, Run, Triage
+from remit.core.facts import LEDGER, Fact, Item, Key, Ledger, Moment, Policy, Run, Triage
 from remit.core.ids import item_number
 from remit.core.item_events import ItemClosed, ItemImported, ItemTriaged, TriageResolved
 from remit.core.run_events import RunStarted, RunStopped
@@ -58,9 +58,9 @@ def key_of(seq: int) -> Key:
     return ("moment", f"{seq:016d}")
 
 
-def due(first: int, last: int, every: int = EVERY) -> range:
+def due(first: int, last: int) -> range:
     """The seqs from ``first`` to ``last`` after which a moment is kept."""
-    return range(first + -first % every, last + 1, every)
+    return range(first + -first % EVERY, last + 1, EVERY)
 
 
 def move_of(rec: Recorded) -> Move | None:
@@ -86,7 +86,7 @@ class Standing:
         for name, text in moment.standing if moment else ():
             self.numbers[name] = set(unspan(text))
         self.triage: set[int] = set(unspan(moment.triage)) if moment else set()
-        self.engaged_seq = moment.engaged_seq if moment else 0
+        self.ledger = moment.ledger if moment else None
         self.runs: dict[str, Run] = {run.id: run for run in moment.runs} if moment else {}
         self.run_count = moment.run_count if moment else 0
 
@@ -98,7 +98,7 @@ class Standing:
             tuple(sorted((name, many) for name, many in self.counts.items() if many)),
             tuple((name, span(self.numbers[name])) for name in sorted(_NAMES)),
             span(self.triage),
-            self.engaged_seq,
+            self.ledger,
             self.run_count,
             tuple(sorted(self.runs.values(), key=lambda run: run.number)),
         )
@@ -107,26 +107,17 @@ class Standing:
         """Take one event more."""
         self._move(move_of(rec), 1)
         self._records(rec.event, opened=self.triage.add, settled=self.triage.discard)
-        event = rec.event
-        if event.__class__ is KillSwitchEngaged:
-            self.engaged_seq = rec.seq
-        elif event.__class__ is KillSwitchReleased:
-            self.engaged_seq = 0
-        elif event.ENTITY == "run":
+        if rec.event.ENTITY == "ledger":
+            self.ledger = follow_ledger(self.ledger, rec)
+        elif rec.event.ENTITY == "run":
             self._run(rec)
         self.seq = rec.seq
 
     def back(self, rec: Recorded) -> None:
-        """Take the last event back; not for runs, whose facts the caller puts in place."""
+        """Take the last event back; ledger and runs are facts that the caller puts in place."""
         self._move(move_of(rec), -1)
         self._records(rec.event, opened=self.triage.discard, settled=self.triage.add)
-        event = rec.event
-        if isinstance(event, KillSwitchEngaged):
-            self.engaged_seq = 0
-        elif isinstance(event, KillSwitchReleased):
-            self.engaged_seq = event.engaged_seq
-        elif isinstance(event, RunStarted):
-            self.run_count -= 1
+        self.run_count -= isinstance(rec.event, RunStarted)
         self.seq = rec.seq - 1
 
     def _move(self, move: Move | None, way: int) -> None:
@@ -168,6 +159,13 @@ def follow(run: Run | None, rec: Recorded) -> Run:
     return after
 
 
+def follow_ledger(ledger: Ledger | None, rec: Recorded) -> Ledger:
+    """The ledger's own fact after one more event of its stream."""
+    after = alone_facts({LEDGER: ledger}, rec).get(LEDGER, ledger)
+    assert isinstance(after, Ledger), "events of a ledger make one"
+    return after
+
+
 def alone_facts(known: Mapping[Key, Fact | None], rec: Recorded) -> Mapping[Key, Fact | None]:
     """What an event of one stream makes of the facts of that stream alone.
 
@@ -180,7 +178,7 @@ def alone_facts(known: Mapping[Key, Fact | None], rec: Recorded) -> Mapping[Key,
         if kind == "counter":
             return _counter(name, rec)
         found = known.get((kind, name))
-        if found is None and kind == "ledger":
+        if found is None and kind == "ledger" and rec.event.ENTITY != "ledger":
             return _ledger(rec)
         if found is None and kind == "run-use" and not isinstance(rec.event, RunStarted):
             return RunUse(name, 1, rec.entity, 0)
@@ -234,7 +232,7 @@ def moment_of(facts: Iterable[tuple[Key, Fact]], seq: int) -> Moment:
             if fact.status is not RunStatus.STOPPED:
                 standing.runs[name] = fact
         elif isinstance(fact, Ledger):
-            standing.engaged_seq = fact.engaged_seq if fact.kill_switch else 0
+            standing.ledger = fact
     return standing.moment()
 
 

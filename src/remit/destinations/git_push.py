@@ -47,6 +47,9 @@ from remit.ports.failures import RemitError
 _SHA = re.compile(r"(?:[0-9a-f]{40}|[0-9a-f]{64})\Z")
 _REF = re.compile(r"refs/[A-Za-z0-9_][A-Za-z0-9_.+@/-]*[A-Za-z0-9_]\Z")
 _MARKERS = "refs/remit/"
+_ONCE = ("-c", "http.version=HTTP/1.1", "-c", "http.extraHeader=Connection: close")
+"""Over HTTP git's library sends a request again by itself, where a connection that it had used before
+ends without an answer. On a new connection for each request it does not."""
 _WITHIN = ("merge-base", "--is-ancestor")
 
 
@@ -253,7 +256,9 @@ def pushed(
     """Push once, under leases. Raises ``NoAnswer`` and ``Answered``."""
     how = ["--porcelain", *(["--atomic"] if atomic else []), "--no-verify"]
     try:
-        done = git.run("push", *how, *leases, "--", remote, *specs, network=True, answers=(0, 1))
+        done = git.run(
+            *_ONCE, "push", *how, *leases, "--", remote, *specs, network=True, answers=(0, 1)
+        )
     except GitError as error:
         raise NoAnswer(f"cannot {what}: {error}", "look it up") from None
     if done.exit_code:

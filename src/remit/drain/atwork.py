@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 Walk = Generator[Job, Any, Any]
 
 SAID_CHARS: Final = 4_000
+_LATE: Final = (Code.STALE_FENCE, Code.LEASE_EXPIRED, Code.LEASE_OF_ANOTHER)
 LOOKS: Final = 2
 """How often a cell is probed where a probe could not look; one that got out is believed at once."""
 
@@ -115,6 +116,9 @@ class AtWork:
             if answer.code is Code.NOTHING_TO_REVIEW:
                 code = words.NOTHING_COMMITTED
                 yield from self._fail(code, lambda _: records.refusal(code=code))
+            elif answer.code in _LATE:
+                # The ledger keeps it as a late report; there is nothing more to say of it.
+                yield from self._over(answer, "lost", "", spent, Kept())
             else:
                 yield from self._release(answer.code.value, "lost")
             return False
@@ -242,7 +246,9 @@ class AtWork:
         self._told += 1
         number = journey.starts * 1_000_000 + self._told
         text = line.text[:SAID_CHARS]
-        self.hands.progress(journey.entry, self.hold.fence, number, text, line.spent_micros)
+        told = self.hands.progress(journey.entry, self.hold.fence, number, text, line.spent_micros)
+        if isinstance(told, Refused):
+            self.site.stop("lease-refused")
         if line.spent_micros is not None:
             journey.spent_micros = max(journey.spent_micros, line.spent_micros)
         spent = {"spent_micros": journey.spent_micros}
@@ -301,6 +307,11 @@ class AtWork:
         elif self.hands.did(journey.entry, "released"):
             journey.settle("released", spent)
         else:
+            if journey.spent_micros > journey.entry.reserved_micros:
+                # What it cost beyond what was set aside is a fact, however late.
+                self.hands.hand_back(
+                    journey.entry, self.hold.fence, words.LEASE_LOST, journey.spent_micros
+                )
             journey.settle("lost", spent, words.LEASE_LOST)
 
 

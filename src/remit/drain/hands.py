@@ -8,6 +8,7 @@ methods here, so they are small and do one thing each.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -74,6 +75,7 @@ class Hands:
         self.delivery = delivery_of(actor)
         self.integrator = integrator
         self.place = place
+        self._one = threading.Lock()
 
     # What is read.
 
@@ -175,10 +177,12 @@ class Hands:
 
     def progress(
         self, entry: RunEntry, fence: int, number: int, text: str, spent: int | None
-    ) -> None:
+    ) -> Answer:
         """Pass on how it goes; what is refused is late, and the ledger keeps it as that."""
         report = c.ReportProgress(entry.item, fence, c.Text(text), spent)
-        self.work.report_progress(report, command_id=self._key(entry, f"progress/{number}"))
+        key = self._key(entry, f"progress/{number}")
+        found: Answer = self.work.report_progress(report, command_id=key)
+        return found
 
     def seen(
         self,
@@ -251,19 +255,21 @@ class Hands:
         """Bring what was approved onto main; no item is shipped by this."""
         assert self.integrator is not None, "a run that integrates has an integrator"
         integrator = self.integrator
-        found: Integrated | Refused = self._do(
-            entry,
-            "integrated",
-            lambda key: integrator.integrate(entry.item, way=way, command_id=key, ship=False),
-        )
+        # Two at a time would only move main under one another.
+        with self._one:
+            found: Integrated | Refused = self._do(
+                entry,
+                "integrated",
+                lambda key: integrator.integrate(entry.item, way=way, command_id=key, ship=False),
+            )
         return found
 
-    def ship(self, entry: RunEntry, sha: str) -> Answer:
-        """Observe the commit on the remote's main (markShipped, T08)."""
+    def ship(self, entry: RunEntry) -> Answer:
+        """Observe what was pushed on the remote's main (markShipped, T08)."""
+        assert self.integrator is not None, "a run that ships has integrated"
+        integrator = self.integrator
         found: Answer = self._do(
-            entry,
-            "shipped",
-            lambda key: self.delivery.mark_shipped(entry.item, sha, command_id=key),
+            entry, "shipped", lambda key: integrator.ship(entry.item, command_id=key)
         )
         return found
 

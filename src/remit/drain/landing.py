@@ -128,18 +128,18 @@ def _integrate(journey: Journey) -> Walk:
     if found.outcome == "triaged":
         journey.aside(f"integrate:{found.triage}")
         return
-    if found.outcome == "open":
-        journey.aside(f"pull-request:{found.detail[:300]}")
+    if found.outcome in ("open", "closed"):
+        journey.aside(f"pull-request-{found.outcome}:{found.detail[:300]}")
         return
     journey.note("integrated", head=found.commit)
-    if found.outcome == "pushed":
+    if found.outcome != "shipped":
         yield from _ship(journey, found.commit)
 
 
 def _ship(journey: Journey, sha: str) -> Walk:
     hands = journey.hands
     journey.act("ship")
-    answer: Answer = yield from journey.asked(lambda: hands.ship(journey.entry, sha))
+    answer: Answer = yield from journey.asked(lambda: hands.ship(journey.entry))
     if not isinstance(answer, Refused):
         return
     if answer.code not in _UNSHIPPABLE:

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from remit.core.checks import Check, Result
 from remit.core.refusals import Refused
@@ -22,6 +22,9 @@ from remit.core.triage_records import Evidence
 from remit.drain.agents.outcomes import Result as AgentResult
 from remit.drain.endings import Ending
 from remit.ports.agent import Progress
+
+if TYPE_CHECKING:
+    from remit.service.engine import Answer
 
 Job = Callable[[], Any]
 """What may take its time: it runs beside the conductor, and its value comes back as news."""
@@ -227,7 +230,7 @@ class Integrated(Protocol):
 
     @property
     def outcome(self) -> str:
-        """``pushed``, ``shipped``, ``open`` (a pull request) or ``triaged``."""
+        """``pushed``, ``shipped``, ``triaged``; of a pull request ``open``, ``merged``, ``closed``."""
         ...
 
     @property
@@ -253,6 +256,10 @@ class Integrator(Protocol):
         self, name: str, *, way: str, command_id: str, ship: bool
     ) -> Integrated | Refused:
         """Integrate what was approved, by ``merge``, ``rebase`` or ``pr``; repeating pushes nothing twice."""
+        ...
+
+    def ship(self, name: str, *, command_id: str) -> Answer:
+        """Mark what was pushed shipped, by what is seen on main."""
         ...
 
 

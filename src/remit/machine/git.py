@@ -151,19 +151,19 @@ class Git:
         if done.timed_out:
             return RepositoryRefusal(
                 RepositoryCode.GIT_TIMEOUT,
-                f"{operation}: git {args[0]} did not end within {timeout_ms} ms",
+                f"{operation}: git {_verb(args)} did not end within {timeout_ms} ms",
                 "look at the network or the disk, or raise the bound, and repeat",
                 {"timeout_ms": str(timeout_ms), "said": said},
             )
         if len(done.stdout.whole()) + done.stdout.cut_bytes > self.limits.output_bytes:
             return RepositoryRefusal(
                 RepositoryCode.OUTPUT_TOO_LARGE,
-                f"{operation}: git {args[0]} wrote over {self.limits.output_bytes} bytes",
+                f"{operation}: git {_verb(args)} wrote over {self.limits.output_bytes} bytes",
                 "split the change; an answer that was cut cannot be judged",
                 {"limit_bytes": str(self.limits.output_bytes)},
             )
         if done.exit_code not in answers:
-            return failed(operation, f"git {args[0]} exited {done.exit_code}", said)
+            return failed(operation, f"git {_verb(args)} exited {done.exit_code}", said)
         return GitRun(done.exit_code, done.stdout.whole(), said)
 
     def environment(self, trust: Trust) -> dict[str, str]:
@@ -199,6 +199,14 @@ class Git:
             "install git 2.31 or later and put it on PATH",
             {"program": self.program},
         )
+
+
+def _verb(args: Sequence[str]) -> str:
+    """What git was asked to do, behind settings for this run alone."""
+    at = 0
+    while at + 2 < len(args) and args[at] == "-c":
+        at += 2
+    return args[at]
 
 
 def said_of(stderr: bytes) -> str:

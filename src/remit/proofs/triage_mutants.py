@@ -10,9 +10,13 @@ from typing import Final
 
 from remit.core.change import changed
 from remit.proofs import worlds
+from remit.proofs.effect_cast import EffectCast
 from remit.proofs.faults import Mutant
 
 _DELIVERY: Final = changed(worlds.DELIVERY, alive=False)
+_ONCE: Final = changed(
+    worlds.EFFECT, groups=frozenset(("lease", "triage")), effects=EffectCast(attempts=1)
+)
 _RECORDS: Final = "remit.core.decide.records"
 _ASIDE: Final = "remit.core.decide.putting_aside"
 _FOLD: Final = "remit.core.evolve.work"
@@ -62,8 +66,8 @@ TRIAGE_MUTANTS: Final = (
         ),
     ),
     Mutant(
-        "anybody-takes-a-cancellation-back",
-        worlds.EFFECT,
+        "anybody-gives-more-attempts",
+        _ONCE,
         "triage-by-its-kind",
         (
             (
@@ -71,7 +75,6 @@ TRIAGE_MUTANTS: Final = (
                 "if how not in RULES[TriageKind(record.kind)].human:",
                 "if True:",
             ),
-            (f"{_RECORDS}:_resolve", " or _unknown_effect(draft, item, record)", ""),
         ),
     ),
     Mutant(

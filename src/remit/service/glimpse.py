@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from remit.core.events import Recorded, stream_of
-from remit.core.facts import LEDGER, Fact, Key, Ledger, Moment, Policy, Run
+from remit.core.facts import LEDGER, Fact, Key, Moment, Run
 from remit.core.moments import FOLLOWED, Standing, alone_facts
 from remit.core.refusals import Code
 from remit.core.run_facts import RunStatus, entry_id
@@ -72,10 +72,21 @@ class Glimpse:
         standing = self._standing
         found: dict[Key, Fact] = {("count", n): many for n, many in standing.counts.items()}
         found["counter", "run"] = standing.run_count
-        found[LEDGER] = Ledger(
-            1, "", 0, bool(standing.engaged_seq), Policy(), (), engaged_seq=standing.engaged_seq
-        )
+        found["counter", "decision"] = self._counted("decision")
+        if standing.ledger is not None:
+            found[LEDGER] = standing.ledger
         return found
+
+    def _counted(self, kind: str) -> int:
+        """How many of what is numbered were there: those whose first event had happened."""
+        last = self._tx.small().get(("counter", kind), 0)
+        low, high = 0, last if isinstance(last, int) else 0
+        prefix = {"decision": "D"}[kind]
+        while low < high:
+            middle = (low + high + 1) // 2
+            first = self._tx.stream(f"{prefix}-{middle}", 0, 1)
+            low, high = (middle, high) if first[0].seq <= self._seq else (low, middle - 1)
+        return low
 
     def items(self, query: ItemQuery) -> list[str]:
         """Items that stood in some statuses, by number."""
@@ -112,18 +123,22 @@ class Glimpse:
                 self._known[key] = self._entry(name)
             elif kind == "triage":
                 self._known[key] = self._record(name)
+            elif kind == "ledger":
+                self._known[key] = self._standing.ledger
+            elif kind == "intent":
+                self._fold("item", name)
             elif kind in ALONE:
                 self._fold(kind, name)
             else:
                 raise ValueError(f"a glimpse has no {kind}")
-        return self._known[key]
+        return self._known.setdefault(key, None)
 
     def _fold(self, kind: str, name: str) -> None:
         """Fold one stream up to the event that is looked at, with all facts that it makes."""
         facts: dict[Key, Fact | None] = {(kind, name): None}
         for recorded in self._events(stream_of(kind, name)):
             facts.update(alone_facts(facts, recorded))
-        kept = (kind, "triage") if kind == "item" else (kind,)
+        kept = (kind, "triage", "intent") if kind == "item" else (kind,)
         self._known.update({key: fact for key, fact in facts.items() if key[0] in kept})
 
     def _events(self, stream: str) -> Iterable[Recorded]:

@@ -12,7 +12,15 @@ from typing import Final
 
 from remit.core.events import Recorded
 from remit.core.facts import LEDGER, Ledger, Run
-from remit.core.moments import EVERY, FOLLOWED, Standing, due, follow, key_of, record_number
+from remit.core.moments import (
+    FOLLOWED,
+    Standing,
+    due,
+    follow,
+    follow_ledger,
+    key_of,
+    record_number,
+)
 from remit.core.run_facts import RunStatus
 from remit.core.view import View
 from remit.ports import Change, ItemQuery, ReadTx, WriteTx
@@ -28,9 +36,9 @@ def changes_of(view: View) -> list[Change]:
     ]
 
 
-def keep_moments(tx: WriteTx, view: View, events: Sequence[Recorded], every: int = EVERY) -> None:
+def keep_moments(tx: WriteTx, view: View, events: Sequence[Recorded]) -> None:
     """Write the moments that these events have come past; nearly always there is none."""
-    seqs = due(events[0].seq, events[-1].seq, every)
+    seqs = due(events[0].seq, events[-1].seq)
     if not seqs:
         return
     standing = found(tx)
@@ -40,6 +48,7 @@ def keep_moments(tx: WriteTx, view: View, events: Sequence[Recorded], every: int
         while after and after[-1].seq > seq:
             standing.back(after.pop())
         standing.runs = _runs_at(view, standing, events, seq)
+        standing.ledger = _ledger_at(view, events, seq)
         standing.seq = seq
         made.append(standing.moment())
     tx.write([Change(key_of(moment.seq), None, moment) for moment in made])
@@ -58,8 +67,7 @@ def found(tx: ReadTx) -> Standing:
         standing.numbers[status] = {int(name[2:]) for name in ids}
     standing.triage = {record_number(name) for name in tx.triage(open_only=True, limit=ALL)}
     ledger = small.get(LEDGER)
-    assert isinstance(ledger, Ledger)
-    standing.engaged_seq = ledger.engaged_seq if ledger.kill_switch else 0
+    standing.ledger = ledger if isinstance(ledger, Ledger) else None
     number = small.get(("counter", "run"), 0)
     standing.run_count = number if isinstance(number, int) else 0
     names = tx.names("run", "", ALL) if standing.run_count else []
@@ -67,6 +75,16 @@ def found(tx: ReadTx) -> Standing:
         if isinstance(fact, Run) and fact.status is not RunStatus.STOPPED:
             standing.runs[fact.id] = fact
     return standing
+
+
+def _ledger_at(view: View, events: Sequence[Recorded], seq: int) -> Ledger | None:
+    """The ledger's own fact just after an event of this transaction."""
+    before = view.original.get(LEDGER, view.facts.get(LEDGER))
+    ledger = before if isinstance(before, Ledger) else None
+    for rec in events:
+        if rec.seq <= seq and rec.event.ENTITY == "ledger":
+            ledger = follow_ledger(ledger, rec)
+    return ledger
 
 
 def _runs_at(

@@ -124,7 +124,9 @@ class Unlike:
     def __str__(self) -> str:
         """One line for people."""
         drained, by_hand = _short(self.drained), _short(self.by_hand)
-        return f"{self.property} of {self.subject}, {self.place}: drained {drained}, by hand {by_hand}"
+        return (
+            f"{self.property} of {self.subject}, {self.place}: drained {drained}, by hand {by_hand}"
+        )
 
 
 def happening(

@@ -79,9 +79,7 @@ def _try(chance: Random) -> Try:
     moments = sorted(chance.randrange(1, works) for _ in range(chance.choice((0, 0, 1, 2))))
     costs = sorted(chance.randrange(1, 1_500) for _ in moments)
     told = chance.random() < 0.6
-    progress = tuple(
-        (at, cost if told else None) for at, cost in zip(moments, costs, strict=True)
-    )
+    progress = tuple((at, cost if told else None) for at, cost in zip(moments, costs, strict=True))
     return Try(
         works_us=works,
         came=chance.choice(_CAME),
@@ -108,7 +106,9 @@ def _acts(chance: Random, size: int) -> tuple[Act, ...]:
 def _kills(chance: Random) -> tuple[Kill, ...]:
     number = chance.choice((0, 0, 1, 1, 2, MOST_KILLS))
     return tuple(
-        Kill(chance.randint(1, 60), chance.choice((1, 2, 15, 40)) * SECOND + chance.randrange(SECOND))
+        Kill(
+            chance.randint(1, 60), chance.choice((1, 2, 15, 40)) * SECOND + chance.randrange(SECOND)
+        )
         for _ in range(number)
     )
 
@@ -181,12 +181,12 @@ def _smaller_thing(thing: Thing) -> Iterator[Thing]:
         for name in Try.__slots__:
             if getattr(one, name) != getattr(plain, name):
                 less = changed(one, **{name: getattr(plain, name)})
-                yield changed(thing, tries=(*thing.tries[:number], less, *thing.tries[number + 1 :]))
+                yield changed(
+                    thing, tries=(*thing.tries[:number], less, *thing.tries[number + 1 :])
+                )
 
 
-def shrunk(
-    scenario: Scenario, fails: Callable[[Scenario], bool], *, most: int = 400
-) -> Scenario:
+def shrunk(scenario: Scenario, fails: Callable[[Scenario], bool], *, most: int = 400) -> Scenario:
     """The smallest scenario that this can be cut to and that still fails, in so many tries."""
     tries, found = 0, True
     while found and tries < most:

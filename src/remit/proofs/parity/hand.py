@@ -317,7 +317,9 @@ class Hand:
 
     def _unfit(self, lease: Lease) -> Evidence:
         """A cell that does not hold."""
-        return records.probe_failed(probe=["write-outside"], result=[Result.FAIL], attempt=_of(lease))
+        return records.probe_failed(
+            probe=["write-outside"], result=[Result.FAIL], attempt=_of(lease)
+        )
 
     def _record(self, item: str, lease: Lease, script: Try) -> Evidence | None:
         """What has to be said of an agent's end, or of what it left; None where it may be handed in."""

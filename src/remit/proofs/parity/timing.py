@@ -119,7 +119,9 @@ class Turns:
         while not self._news:
             others = self._due()
             turn = min(self._waiting, key=lambda t: (t.at, t.number), default=None)
-            first = min((at for at in (others, turn.at if turn else None) if at is not None), default=until)
+            first = min(
+                (at for at in (others, turn.at if turn else None) if at is not None), default=until
+            )
             if first > until:
                 self.clock.passed = max(self.clock.passed, until)
                 return None

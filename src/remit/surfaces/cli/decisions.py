@@ -18,6 +18,7 @@ from remit.surfaces.cli.answers import Answer, stop
 from remit.surfaces.cli.declare import LOOK, reads, writes
 from remit.surfaces.cli.groups import decision
 from remit.surfaces.cli.planning import Why, event_of
+from remit.surfaces.cli.run_scopes import run_decision
 from remit.surfaces.cli.session import Session, accepted
 
 if TYPE_CHECKING:  # it loads the tables, which --json does without
@@ -108,6 +109,9 @@ def _about(session: Session, work: str, scope: Pairs, proposal: str) -> tuple[Pa
     LOOK,
     'remit decision propose "Pay it" --kind irreversible-action-authorization --work W-5'
     ' --option "pay=Pay the invoice" --keep "wait=Do nothing" --against "wait=It is due today"',
+    'remit decision propose "Tonight" --kind cloud-spend-or-live-autonomy-activation'
+    " --run-bounds items=20,parallel=4,minutes=90,spend-micros=5000000,failures=3"
+    ' --run-agent codex --option "run=Let it run" --keep "no=Do not" --against "no=It waits"',
 )
 def propose(
     session: Session,
@@ -129,6 +133,17 @@ def propose(
     work: Annotated[
         str, typer.Option("--work", metavar="ID", help="The effect of this work is its scope.")
     ] = "",
+    run: Annotated[
+        str,
+        typer.Option(
+            "--run-bounds",
+            metavar="BOUNDS",
+            help="Of runs: items=20,parallel=4,minutes=90,spend-micros=5000000,failures=3.",
+        ),
+    ] = "",
+    agent: Annotated[
+        Pairs, typer.Option("--run-agent", metavar="NAME", help="An agent that may work in it.")
+    ] = [],  # noqa: B006  # read only, as the framework wants it
     plan: Annotated[str, typer.Option("--plan", metavar="PLAN", help="The plan's name.")] = "",
     proposal: Annotated[
         str, typer.Option("--proposal", metavar="DIGEST", help="What 'remit plan check' printed.")
@@ -151,6 +166,8 @@ def propose(
             Code.BAD_INPUT, f"--against names {', '.join(reasons)}, which is no option", "name one"
         )
     scope, digest = _about(session, work, about, proposal)
+    if run or agent or any(one.startswith(("run-", "drain/")) for one in about):
+        scope, digest = run_decision(run, agent, scope, digest)
     permitting = [one.label for one in options if one.permits]
     command = c.ProposeDecision(
         kind,

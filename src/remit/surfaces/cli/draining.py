@@ -23,7 +23,7 @@ from remit.surfaces.cli.answers import Answer, Stop, stop
 from remit.surfaces.cli.declare import WORK, stands
 from remit.surfaces.cli.groups import app
 from remit.surfaces.cli.groups import run as group
-from remit.surfaces.cli.session import Session, accepted
+from remit.surfaces.cli.session import Session, accepted, required
 from remit.surfaces.cli.working import duration_ms
 
 if TYPE_CHECKING:
@@ -223,7 +223,7 @@ def _drive(
         raise Stop(refused)
     left = place.finish()
     run = answer_of(session, name)
-    idle = not run["chosen"] and run["stopped_by"] == "nothing-ready"
+    idle = not run["used"]["items"] and run["stopped_by"] == "nothing-ready"
     status = 130 if place.asked() == "now" else 5 if idle else 0
     return Answer({"run": run, "left": list(left)}, _ended, status)
 
@@ -242,26 +242,17 @@ def _driven(made: Conductor, resumed: bool) -> Refused | None:
 
 def answer_of(session: Session, name: str) -> dict[str, Any]:
     """A run as the interface names it, with all its entries."""
-    from remit.core.run_facts import RunEntry, entry_id
-    from remit.service.reading import rendering
+    from remit.service.reading.runs import run_show
 
-    record = _run(session, name)
     with session.ledger.reading() as tx:
-        keys = [("run-entry", entry_id(name, n)) for n in range(1, record.chosen + 1)]
-        facts = tx.load(keys)
-    settled = [fact for fact in facts.values() if isinstance(fact, RunEntry)]
-    entries = sorted((*settled, *record.live), key=lambda entry: entry.number)
-    shown = rendering.plain(record)
-    return {
-        **{key: shown[key] for key in shown if key not in ("version", "holder", "live")},
-        "items": [rendering.plain(entry) for entry in entries],
-    }
+        found: dict[str, Any] = required(run_show(tx, name, 0))["run"]
+    return found
 
 
 def _ended(screen: Screen, data: Any) -> None:
     run = data["run"]
     rows = [
-        (entry["number"], entry["item"], entry["outcome"] or entry["step"], _shortly(entry))
+        (entry["entry"], entry["item"], entry["outcome"] or entry["step"], _shortly(entry))
         for entry in run["items"]
     ]
     if rows:
@@ -273,7 +264,7 @@ def _ended(screen: Screen, data: Any) -> None:
 
 def _shortly(entry: dict[str, Any]) -> str:
     """What there is to say of an entry beside its outcome: a code, not the figures of its end."""
-    detail = str(entry["detail"])
+    detail = str(entry["detail"] or "")
     return "" if detail.startswith("starts=") else detail
 
 
