@@ -26,7 +26,7 @@ from remit.ports import OutcomeUnknown
 from remit.proofs.parity.hand import Gap, Taken, Told
 from remit.proofs.parity.meddling import Meddler
 from remit.proofs.parity.place import Place, Seen
-from remit.proofs.parity.scenario import SECOND
+from remit.proofs.parity.scenario import SECOND, Kill
 from remit.proofs.parity.timing import Buried, Killed
 from remit.proofs.parity.watching import WatchedEngine
 from remit.proofs.parity.world import HUMAN, REVIEWER, WORKER, World
@@ -56,7 +56,7 @@ _COUNTED: Final = frozenset(
 )  # fmt: skip
 
 
-class Stuck(AssertionError):
+class Stuck(AssertionError):  # noqa: N818  # a state of the drain, as whoever reads it says
     """A drain that never ends; a failure of the thing that is proved."""
 
 
@@ -205,7 +205,7 @@ class Drained:
         self.points.append(point)
         return any(kill.point == len(self.points) for kill in self.world.scenario.kills)
 
-    def _kill_of(self, point: int) -> object:
+    def _kill_of(self, point: int) -> Kill:
         return next(kill for kill in self.world.scenario.kills if kill.point == point)
 
     def _lose(self) -> int:

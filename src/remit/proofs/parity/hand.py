@@ -15,6 +15,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -66,7 +67,8 @@ class Taken:
 @dataclass(frozen=True, slots=True)
 class Gap:
     """While nobody was there: from when to when, how many operations of each item were done by then, and
-    whose work or review died with the supervisor, after how many beginnings."""
+    whose work or review died with the supervisor, after how many beginnings.
+    """
 
     at: int
     until: int
@@ -91,7 +93,7 @@ class Work:
 
     item: str
     lease: Lease
-    walk: Wait
+    walk: Wait = field(init=False)
     waits: Until = field(default_factory=lambda: Until(0))
     turn: int = 0
     halted: str = ""
@@ -112,14 +114,14 @@ class Hand:
     def work(self) -> None:
         """Work until nothing is left on the agenda."""
         for gap in self.told.gaps:
-            self._enter(gap.at, _NOTICED, lambda g=gap: self._die(g))
+            self._enter(gap.at, _NOTICED, partial(self._die, gap))
             self._enter(gap.until, _NOTICED, self._look)
         for at, why in self.told.halts:
             back = any(gap.until == at for gap in self.told.gaps)
-            self._enter(at, _NOTICED if back else _HALTED, lambda w=why: self._halt(w))
+            self._enter(at, _NOTICED if back else _HALTED, partial(self._halt, why))
         for taken in self.told.order:
             rank = _RENEWED if taken.what == "renew" else _LEASED
-            self._enter(taken.at, rank, lambda t=taken: self._take(t))
+            self._enter(taken.at, rank, partial(self._take, taken))
         while True:
             acts = self.meddler.due()
             first = self._agenda[0][0] if self._agenda else None
@@ -185,7 +187,7 @@ class Hand:
         self._count(taken.item)
         if isinstance(answer, Refused):
             return
-        work = Work(taken.item, lease_of(answer), iter(()))
+        work = Work(taken.item, lease_of(answer))
         work.walk = self._attempt(work)
         self.works[taken.item] = work
         self._watch(work, work.lease)
@@ -205,7 +207,7 @@ class Hand:
         """Whoever supervised is gone, and with it the work that it supervised."""
         for item, phase in gap.died.items():
             if self.done.get(item, 0) < gap.done.get(item, 0):  # it still said something just now
-                self._enter(gap.at, _HALTED, lambda i=item, p=phase: self._end(i, p))
+                self._enter(gap.at, _HALTED, partial(self._end, item, phase))
             else:
                 self._end(item, phase)
 
@@ -377,13 +379,14 @@ class Hand:
             return
         if not (yield from self._may_go_on(work, item)):
             return
-        landed = self.world.integration(WORKER).integrate(item, way="merge", ship=False)
+        integration = self.world.integration(WORKER)
+        landed = integration.integrate(item, way="merge", ship=False)
         self._count(item)
         if isinstance(landed, Refused) or landed.outcome != "pushed":
             return
         if not (yield from self._may_go_on(work, item)):
             return
-        self._did(item, self.world.delivery(WORKER).mark_shipped(item, landed.commit))
+        self._did(item, integration.ship(item))
         if not (yield from self._may_go_on(work, item)):
             return
         if self.world.item(item).status is Status.SHIPPED:

@@ -115,7 +115,7 @@ def run_parity(
     found = Sum()
     caught: list[Caught] = []
     told = began
-    with _pool(processes) as spread:
+    with _Pool(processes) as spread:
         for one in spread(look, list(seeds_of(seed, scenarios))):
             found.add(one)
             if time.monotonic() - told > _BEAT_S or found.scenarios == scenarios:
@@ -136,7 +136,7 @@ def run_parity(
     )
 
 
-class _pool:
+class _Pool:
     """As many processes as were asked for; one is this one, and starts nothing."""
 
     def __init__(self, processes: int) -> None:
@@ -145,7 +145,7 @@ class _pool:
 
     def __enter__(self) -> Callable[[Callable[[Any], Any], Sequence[Any]], Iterator[Any]]:
         if self._processes < 2:
-            return lambda work, jobs: map(work, jobs)
+            return map
         self._made = multiprocessing.get_context("spawn").Pool(self._processes)
         made = self._made
         return lambda work, jobs: made.imap(work, jobs, chunksize=1)

@@ -111,7 +111,8 @@ class Bounds:
 @dataclass(frozen=True, slots=True)
 class Scenario:
     """The whole. ``lost`` numbers the writes whose answer does not come back; ``seed`` names where
-    it came from."""
+    it came from.
+    """
 
     things: tuple[Thing, ...]
     acts: tuple[Act, ...] = ()

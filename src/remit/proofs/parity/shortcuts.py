@@ -40,10 +40,12 @@ SHORTCUTS: Final = (
             (
                 f"{_HANDS}.complete",
                 "self.delivery.hand_in(",
-                "type(self.delivery)(\n"
-                "                self.judging or self.work, self.delivery.repository,"
-                " self.delivery.verifier\n"
-                "            ).hand_in(",
+                (
+                    "type(self.delivery)(\n"
+                    "                self.judging or self.work, self.delivery.repository,"
+                    " self.delivery.verifier\n"
+                    "            ).hand_in("
+                ),
             ),
         ),
     ),
@@ -54,14 +56,19 @@ SHORTCUTS: Final = (
             (
                 f"{_HANDS}.integrate",
                 "lambda key: integrator.integrate(entry.item, way=way, command_id=key, ship=False)",
-                'lambda key: __import__("types").SimpleNamespace(outcome="pushed",'
-                ' commit=self.item(entry.item).work.head, triage="", detail="")',
+                (
+                    'lambda key: __import__("types").SimpleNamespace(outcome="pushed",'
+                    ' commit=self.item(entry.item).work.head, triage="", detail="")'
+                ),
             ),
             (
                 f"{_HANDS}.ship",
-                "self.delivery.mark_shipped(entry.item, sha, command_id=key)",
-                'self.work.observed([c.ObserveShip(entry.item, sha, sha, "origin", "main",'
-                ' self.item(entry.item).work.base, "sha", "")], [key])[0]',
+                "integrator.ship(entry.item, command_id=key)",
+                (
+                    "self.work.observed([c.ObserveShip(entry.item, self.item(entry.item).work.head,"
+                    ' self.item(entry.item).work.head, "origin", "main",'
+                    ' self.item(entry.item).work.base, "sha", "")], [key])[0]'
+                ),
             ),
         ),
     ),
@@ -77,8 +84,10 @@ SHORTCUTS: Final = (
             (
                 f"{_HANDS}.fail",
                 "self.work.fail(command, command_id=key)",
-                "self.work.release("
-                "c.ReleaseLease(entry.item, fence, reason, spent), command_id=key)",
+                (
+                    "self.work.release("
+                    "c.ReleaseLease(entry.item, fence, reason, spent), command_id=key)"
+                ),
             ),
         ),
     ),
@@ -89,8 +98,10 @@ SHORTCUTS: Final = (
             (
                 f"{_HANDS}.fail",
                 "self.work.fail(command, command_id=key)",
-                'self.work.close(c.CloseItem(entry.item, "cancelled", c.Text(reason)),'
-                " command_id=key)",
+                (
+                    'self.work.close(c.CloseItem(entry.item, "cancelled", c.Text(reason)),'
+                    " command_id=key)"
+                ),
             ),
         ),
     ),
@@ -159,8 +170,10 @@ SHORTCUTS: Final = (
             (
                 f"{_HANDS}.verify",
                 "self.delivery.verify(entry.item, command_id=key)",
-                "self.work.observed([c.RecordVerification(entry.item,"
-                ' self.item(entry.item).work.shipped, (), "PASS")], [key])[0]',
+                (
+                    "self.work.observed([c.RecordVerification(entry.item,"
+                    ' self.item(entry.item).work.shipped, (), "PASS")], [key])[0]'
+                ),
             ),
         ),
     ),

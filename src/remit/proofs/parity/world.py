@@ -7,15 +7,15 @@ behind in the terms of the comparison.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from remit.core import commands as c
 from remit.core.commands import Command
 from remit.core.events import EVENTS
-from remit.core.facts import Item, Policy, Spend
+from remit.core.facts import Item, Policy
 from remit.core.item_events import VerificationRecorded
+from remit.core.limit_facts import Spend
 from remit.core.refusals import Refused
 from remit.core.rows import Control, RowKind, RowSpec
 from remit.ports import Store
@@ -44,6 +44,10 @@ REVIEWER: Final = "judge"
 RIVAL: Final = "bob"
 
 _ALL: Final = 1 << 40
+
+
+class Unready(AssertionError):  # noqa: N818  # a fault of the proof, not of what is proved
+    """What every world needs was refused."""
 
 
 @dataclass(slots=True)
@@ -98,7 +102,7 @@ class World:
         """Run what cannot be refused."""
         answer = self.operations(actor).run(command)
         if isinstance(answer, Refused):
-            raise AssertionError(f"{actor} {command}: {answer.code} {answer.message}")
+            raise Unready(f"{actor} {type(command).__name__}: {answer.code}, {answer.message}")
         return answer
 
     def _verified(self, name: str) -> int:
