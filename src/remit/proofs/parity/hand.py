@@ -265,13 +265,13 @@ class Hand:
             if not self._holds(item, lease):
                 return False
             if begun and (work.halted or lease.spend_micros or begun > BEGINS_AGAIN):
-                yield from self._back(item, lease, lease.spend_micros)
+                yield from self._back(item, lease, lease.spend_micros, None)
                 return False
             if not self._brief(item, lease):
                 return False
             self.world.delivery(WORKER).clone(item, lease.fence, Path("/nowhere") / item)
             if not script.probe:
-                yield from self._give_up(item, lease, self._unfit(lease), 0)
+                yield from self._give_up(item, lease, self._unfit(lease), 0, None)
                 return False
             begun += 1
             why, told = yield from self._busy(work, item, lease, script)
@@ -281,13 +281,13 @@ class Hand:
                 break
         spent = lease.spend_micros if told is None else told
         if why:
-            yield from self._back(item, lease, 0 if why == "not-begun" else spent)
+            yield from self._back(item, lease, 0 if why == "not-begun" else spent, told)
             return False
         record = self._record(item, lease, script)
         if record is not None:
-            yield from self._give_up(item, lease, record, spent)
+            yield from self._give_up(item, lease, record, spent, told)
             return False
-        return (yield from self._hand_in(item, lease, spent))
+        return (yield from self._hand_in(item, lease, spent, told))
 
     def _busy(self, work: Work, item: str, lease: Lease, script: Try) -> Wait:
         """The agent works: why it was interrupted, or nothing, and what it told of its cost."""
@@ -307,8 +307,10 @@ class Hand:
             if why:
                 return why, told
             report = c.ReportProgress(item, lease.fence, c.Text("on it"), spent)
-            self._did(item, self.world.operations(WORKER).report_progress(report))
+            heard = self._did(item, self.world.operations(WORKER).report_progress(report))
             told = _most(told, spent)
+            if not heard:
+                return "lease-refused", told
         why = yield Until(began + script.works_us, busy="work")
         return why, told if why else _most(told, script.spent)
 
@@ -344,8 +346,8 @@ class Hand:
                 return records.dirty_tree(tree="clone", path=["thing"], attempt=attempt)
         return None
 
-    def _hand_in(self, item: str, lease: Lease, spent: int) -> Wait:
-        if not (yield from self._still(item, lease)):
+    def _hand_in(self, item: str, lease: Lease, spent: int, told: int | None) -> Wait:
+        if not (yield from self._still(item, lease, told)):
             return False
         left = self.world.thing(item).at(lease.attempt).left
         head = BASE if left == "nothing" else self.world.remote.commit(item, lease.attempt).sha
@@ -356,18 +358,21 @@ class Hand:
         self._did(item, answer)
         if isinstance(answer, Refused) and answer.code is Code.NOTHING_TO_REVIEW:
             nothing = records.refusal(code="NOTHING_COMMITTED")
-            yield from self._give_up(item, lease, nothing, spent)
+            yield from self._give_up(item, lease, nothing, spent, told)
         return not isinstance(answer, Refused)
 
-    def _give_up(self, item: str, lease: Lease, record: Evidence, spent: int) -> Wait:
-        if not (yield from self._still(item, lease)):
-            return
-        command = records.give_up(record, item, lease.fence, c.Text("by hand"), spent)
-        self._did(item, self.world.operations(WORKER).fail(command))
+    def _give_up(
+        self, item: str, lease: Lease, record: Evidence, spent: int, told: int | None
+    ) -> Wait:
+        if (yield from self._still(item, lease, told)):
+            command = records.give_up(record, item, lease.fence, c.Text("by hand"), spent)
+            self._did(item, self.world.operations(WORKER).fail(command))
 
-    def _back(self, item: str, lease: Lease, spent: int) -> Wait:
-        if not (yield from self._still(item, lease)):
-            return
+    def _back(self, item: str, lease: Lease, spent: int, told: int | None) -> Wait:
+        if (yield from self._still(item, lease, told)):
+            self._release(item, lease, spent)
+
+    def _release(self, item: str, lease: Lease, spent: int) -> None:
         back = c.ReleaseLease(item, lease.fence, "by hand", spent)
         self._did(item, self.world.operations(WORKER).release(back))
 
@@ -430,12 +435,19 @@ class Hand:
         with self.world.store.read() as tx:
             return tx.now()
 
-    def _still(self, item: str, lease: Lease) -> Wait:
-        """Whether there is anything left to say: whoever was away looks first who holds the item."""
+    def _still(self, item: str, lease: Lease, told: int | None) -> Wait:
+        """Whether there is anything left to say: whoever was away looks first who holds the item.
+
+        What it cost beyond what was set aside is a fact, and is said however late it is.
+        """
         if self._gap(item) is None:
             return True
         yield from self._present(item)
-        return self._holds(item, lease)
+        if self._holds(item, lease):
+            return True
+        if told is not None and told > lease.spend_micros:
+            self._release(item, lease, told)
+        return False
 
     def _present(self, item: str) -> Wait:
         """Wait until somebody is there to do the next thing to this item."""

@@ -177,7 +177,7 @@ class Site:
             at = min([ends, renews, over, *(moment for moment, _ in says[:1])])
             self.place.turns.wait_until(at)
             now = clock.passed
-            if self.asked:
+            if self._called():
                 return self._stopped(self.asked, most)
             if keep.killed():
                 return self._stopped("kill-switch", most)
@@ -185,6 +185,8 @@ class Site:
                 spent = says.pop(0)[1]
                 told(Progress("on it", None, spent))
                 most = _most(most, spent)
+                if self._called():
+                    return self._stopped(self.asked, most)
                 continue
             if now >= ends:
                 return self._ended(_most(most, script.spent))
@@ -196,6 +198,10 @@ class Site:
                     return self._stopped("lease-refused", most, holds)
                 over = now + holds * 1_000
                 renews = now + (over - now) // FRACTION
+
+    def _called(self) -> bool:
+        """Whether somebody wants this to end."""
+        return bool(self.asked)
 
     def _ended(self, spent: int | None) -> Worked:
         script = self.script
