@@ -85,7 +85,9 @@ def _policy(ledger: Ledger) -> Any:
     with ledger.reading() as tx:
         found = tx.small()[LEDGER]
     assert isinstance(found, LedgerFact)
-    wide: Any = dict.fromkeys(("ledger_leases", "class_leases", "tenant_leases", "actor_leases"), WORKED)
+    wide: Any = dict.fromkeys(
+        ("ledger_leases", "class_leases", "tenant_leases", "actor_leases"), WORKED
+    )
     return replace(found.policy, ttl_ms=3_600_000, **wide)
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from contextlib import ExitStack
 from dataclasses import dataclass
+from itertools import chain
 
 from remit.proofs.parity.scenario import Scenario
 from remit.proofs.parity.trying import Tried, try_one
@@ -21,11 +22,15 @@ Patch = tuple[str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class Shortcut:
-    """One fault: what the drain would do, where it is planted, and which properties may notice it."""
+    """One fault: what the drain would do, where it is planted, and which properties may notice it.
+
+    ``first`` are scenarios that are tried before the proof's own: those in which it does harm.
+    """
 
     name: str
     caught_by: tuple[str, ...]
     patches: tuple[Patch, ...]
+    first: tuple[Scenario, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +55,7 @@ def plant(shortcut: Shortcut, scenarios: Iterable[Scenario]) -> Caught:
     with ExitStack() as stack:
         for patch in shortcut.patches:
             stack.enter_context(planted(*patch))
-        for scenario in scenarios:
+        for scenario in chain(shortcut.first, scenarios):
             tried += 1
             noticed = _noticed(try_one(scenario), shortcut.caught_by)
             if noticed:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Final
 
 from remit.proofs.parity.planting import Shortcut
+from remit.proofs.parity.scenario import SECOND, Act, Scenario, Thing
 
 _HANDS: Final = "remit.drain.hands:Hands"
 _WORK: Final = "remit.drain.atwork:AtWork"
@@ -191,6 +192,7 @@ SHORTCUTS: Final = (
         "overlooks-the-kill-switch",
         ALIKE,
         ((f"{_HANDS}.killed", 'return bool(policy(tx)["kill_switch"])', "return False"),),
+        (Scenario((Thing(),), (Act(3 * SECOND, "kill-switch"),)),),
     ),
     Shortcut(
         "asks-under-another-id-after-a-death",
