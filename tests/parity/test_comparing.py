@@ -13,6 +13,7 @@ from remit.proofs.parity.comparing import (
     EVIDENCE,
     FOLDED,
     PAYLOAD,
+    Happening,
     History,
     compare,
     happening,
@@ -48,9 +49,15 @@ BODY: dict[str, Any] = {
 }
 
 
-def one(seq: int = 7, actor: str = "drone", command_id: str = "x", **other: Any) -> Any:
+def one(seq: int = 7, actor: str = "drone", command_id: str = "x", **other: Any) -> Happening:
     body = json.dumps({**BODY, **other}).encode()
     return happening(seq, "item", "CompletionReported", actor, body, command_id)
+
+
+def other_than(name: str, value: Any) -> Happening:
+    """The event with one field changed."""
+    changes: dict[str, Any] = {name: value}
+    return one(**changes)
 
 
 def history(*events: Any, **shown: Any) -> History:
@@ -80,7 +87,7 @@ def test_a_field_of_the_folded_state_that_differs_is_found(name: str) -> None:
 
 @pytest.mark.parametrize("name", PAYLOAD)
 def test_a_field_of_an_event_that_differs_is_found(name: str) -> None:
-    [found] = compare(history(one()), history(one(**{name: "another"})))
+    [found] = compare(history(one()), history(other_than(name, "another")))
     assert (found.property, found.place) == ("semantic-events", f"event 1, {name}")
 
 
@@ -91,7 +98,7 @@ def test_the_actor_is_never_taken_away() -> None:
 
 @pytest.mark.parametrize("name", [x for x in EVIDENCE if x in BODY])
 def test_evidence_that_differs_is_found_as_that(name: str) -> None:
-    [found] = compare(history(one()), history(one(**{name: 9})))
+    [found] = compare(history(one()), history(other_than(name, 9)))
     assert found.property == "evidence"
 
 
