@@ -144,6 +144,7 @@ def test_a_counterexample_is_made_small_and_shows_both_histories() -> None:
         shown = told(try_one(least), 0)
     assert (len(least.things), least.acts, least.kills) == (1, (), ())
     assert any(" | " in line for line in shown["histories"]["W-1"])
+    assert shown["happens"] == ["W-1", "  attempt 1 came='crashed'", "the whole as usual"]
     assert try_one(read(shown["scenario"])).unlike == ()
 
 

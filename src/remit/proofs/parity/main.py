@@ -17,7 +17,7 @@ from typing import Any, Final
 from remit.proofs.parity.comparing import side_by_side
 from remit.proofs.parity.generating import scenario_of, shrunk
 from remit.proofs.parity.planting import Caught, Shortcut, plant
-from remit.proofs.parity.scenario import Scenario, plain
+from remit.proofs.parity.scenario import Act, Kill, Scenario, Thing, Try, plain
 from remit.proofs.parity.shortcuts import SHORTCUTS
 from remit.proofs.parity.trying import MARKS, PROPERTIES, Tried, try_one
 
@@ -109,7 +109,8 @@ def run_parity(
     The account has ``scenarios``, ``operations``, ``states`` (events that were compared),
     ``transitions`` (the same as ``operations``), ``properties[]`` (``name``, ``inv``, ``checked``,
     ``held``), ``mutants[]`` (``name``, ``expected``, ``caught_by``, ``scenarios``), ``marks[]``,
-    ``missing_marks[]``, ``counterexamples[]``, ``seed``, ``seconds`` and ``ok``.
+    ``missing_marks[]``, ``broken`` (how many scenarios), ``counterexamples[]`` (the first of them, as
+    ``told`` gives it), ``seed``, ``seconds`` and ``ok``.
     """
     began = time.monotonic()
     found = Sum()
@@ -226,9 +227,31 @@ def told(tried: Tried, seed: int) -> dict[str, Any]:
         "property": first.property,
         "found": str(first),
         "all": [str(one) for one in tried.unlike],
+        "happens": happens(tried.scenario),
         "scenario": plain(tried.scenario),
         "histories": histories,
     }
+
+
+def happens(scenario: Scenario) -> list[str]:
+    """What a scenario does that the plainest one does not, line by line for people."""
+    lines = []
+    for number, thing in enumerate(scenario.things, 1):
+        said = _unlike(thing, Thing(), leaving=("tries",))
+        lines.append(f"W-{number}{said}")
+        for attempt, one in enumerate(thing.tries, 1):
+            lines.append(f"  attempt {attempt}{_unlike(one, Try()) or ' as planned'}")
+    lines += [f"others{_unlike(act, Act(0, ''))}" for act in scenario.acts]
+    lines += [f"killed{_unlike(kill, Kill(0, 0))}" for kill in scenario.kills]
+    lines += [f"answer of write {number} is lost" for number in scenario.lost]
+    named = ("things", "acts", "kills", "lost", "seed")
+    return [*lines, f"the whole{_unlike(scenario, Scenario(()), leaving=named) or ' as usual'}"]
+
+
+def _unlike(value: Any, usual: Any, leaving: tuple[str, ...] = ()) -> str:
+    names = [name for name in type(value).__slots__ if name not in leaving]
+    parts = [(name, getattr(value, name)) for name in names]
+    return "".join(f" {n}={v!r}" for n, v in parts if v != getattr(usual, n))
 
 
 def _line(found: Sum, scenarios: int, seconds: float) -> str:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from remit.core import commands as c
-from remit.core.run_facts import RunBounds
+from remit.core.item_events import LeaseGranted
 from remit.proofs.parity.comparing import PROPERTIES as COMPARED
 from remit.proofs.parity.comparing import History, Unlike, compare
 from remit.proofs.parity.drained import Drained, prepare
@@ -200,14 +200,28 @@ def _beyond(world: World, drained: Drained) -> list[Unlike]:
         if number > 1
     ]
     for run in drained.runs:
-        over = _over(run.bounds, run.chosen, run.settled_micros)
-        found += [Unlike("bounds", run.id, name, have, most) for name, have, most in over]
+        if run.chosen > run.bounds.items:
+            found.append(Unlike("bounds", run.id, "items", run.chosen, run.bounds.items))
+    most = _most_at_once(world)
+    if most > world.scenario.bounds.parallel:
+        found.append(Unlike("bounds", "the runs", "parallel", most, world.scenario.bounds.parallel))
     return found
 
 
-def _over(bounds: RunBounds, chosen: int, settled: int) -> list[tuple[str, int, int]]:
-    figures = (("items", chosen, bounds.items), ("settled", settled, bounds.spend_micros))
-    return [one for one in figures if one[0] == "items" and one[1] > one[2]]
+def _most_at_once(world: World) -> int:
+    """The largest number of leases that the worker held at any seq."""
+    held: set[str] = set()
+    most = 0
+    with world.store.read() as tx:
+        for recorded in tx.events(0, 1 << 40):
+            if recorded.stream not in world.numbers:
+                continue
+            if isinstance(recorded.event, LeaseGranted) and recorded.actor == WORKER:
+                held.add(recorded.stream)
+            elif getattr(recorded.event, "from_", "") == "leased":
+                held.discard(recorded.stream)
+            most = max(most, len(held))
+    return most
 
 
 _KINDS: Final = {

@@ -26,6 +26,7 @@ def _proved(screen: Screen, data: Any) -> None:
     for one in data["counterexamples"]:
         screen.line(f"seed {one['seed']}: {one['property']} is broken", "red")
         screen.line(f"  {one['found']}")
+        screen.lines([f"  {line}" for line in one["happens"]])
         for item, lines in one["histories"].items():
             screen.line(f"  {item}")
             screen.lines([f"    {line}" for line in lines])
