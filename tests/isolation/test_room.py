@@ -236,7 +236,8 @@ def test_a_folder_that_another_cell_clears_away_before_it_is_held_is_made_again(
 ) -> None:
     """Cells that are made side by side: one found the other's lock before it was taken."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    lock, cleared = fcntl.flock, []
+    lock = fcntl.flock
+    cleared: list[int] = []
 
     def slow(at: int, how: int) -> None:
         if how == fcntl.LOCK_EX and not cleared:
