@@ -71,6 +71,7 @@ def typed(here: Path, blocks: list[str], *, first: bool = False) -> str:
     command.chmod(0o755)
     env = environment(REMIT_ACTOR="ann", REMIT_SCRIPT=str(here / "../scripts/script.json"))
     env |= typing(Key(home / "key", "correct horse")) | {"HOME": str(home)}
+    env["XDG_CACHE_HOME"] = str(Path.home() / ".cache")  # rules that are compiled already
     env["PATH"] = f"{programs}:{Path(sys.executable).parent}:{env['PATH']}"
     done = subprocess.run(
         ["sh", "-c", "set -eu\n" + "\n".join(blocks)],
