@@ -128,14 +128,17 @@ def run_bounded(
     Raises `OSError` where the program cannot be started at all.
     """
     started = time.monotonic()
-    with tempfile.TemporaryFile() as feed:
-        feed.write(stdin)
-        feed.seek(0)
+    with contextlib.ExitStack() as stack:
+        feed: IO[bytes] | int = subprocess.DEVNULL
+        if stdin:
+            feed = stack.enter_context(tempfile.TemporaryFile())
+            feed.write(stdin)
+            feed.seek(0)
         process = subprocess.Popen(
             list(argv),
             cwd=cwd,
             env=dict(environment),
-            stdin=feed if stdin else subprocess.DEVNULL,
+            stdin=feed,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT if merge_stderr else subprocess.PIPE,
             start_new_session=True,

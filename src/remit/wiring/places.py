@@ -111,11 +111,14 @@ class Place:
         looked = tuple(_check(probe) for probe in self.ground.before_work(room))
         if Ready(looked).unfit:
             return Ready(looked)
-        cell = self.ground.sandbox.prepare(room)
-        if isinstance(cell, SandboxRefusal):
-            return Ready((*looked, blocked("cell", cell.code.value, cell.message)))
-        self._cell = cell
-        return Ready((*looked, *self._probes(cell, room)))
+        try:
+            cell = self.ground.sandbox.prepare(room)
+            if isinstance(cell, SandboxRefusal):
+                return Ready((*looked, blocked("cell", cell.code.value, cell.message)))
+            self._cell = cell
+            return Ready((*looked, *self._probes(cell, room)))
+        except OSError as error:
+            return Ready((*looked, blocked("cell", "CELL_FAILED", str(error))))
 
     def _probes(self, cell: Cell, room: Room) -> tuple[Check, ...]:
         """What the probes found. Where nobody works but only looks, a room of one shape is tried once.

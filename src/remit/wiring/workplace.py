@@ -22,11 +22,12 @@ from typing import Any, Final
 
 from remit.core.checks import Check, Result
 from remit.core.gitfacts import RepositoryRefusal
-from remit.core.refusals import Refused
+from remit.core.refusals import Code, Refused
 from remit.drain import leftovers
 from remit.drain.limits import Limits
 from remit.drain.workplace import Job, News, Task
 from remit.machine.processes import end_running
+from remit.ports import RemitError
 from remit.ports.agent import Agent
 from remit.ports.sandbox import CellLimits, Probe, Room, Sandbox, SecretScan
 from remit.repository.repository import GitRepository
@@ -135,6 +136,8 @@ class Machine:
         def work() -> None:
             try:
                 self._news.put(News(ticket, job()))
+            except OSError as error:
+                self._news.put(News(ticket, None, _trouble(ticket, error)))
             except Exception as error:  # noqa: BLE001  # the conductor raises it on its own thread
                 self._news.put(News(ticket, None, error))
 
@@ -195,3 +198,13 @@ class Machine:
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)
+
+
+def _trouble(ticket: str, error: OSError) -> RemitError:
+    """What the machine refused a job, in the terms of all other trouble."""
+    return RemitError(
+        f"cannot go on with {ticket}: {error.strerror or error} ({error.filename or 'no file'})",
+        "make room, or mend what is named",
+        {"entry": ticket},
+        code=Code.WORKPLACE_FAILED,
+    )
