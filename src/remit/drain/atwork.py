@@ -307,7 +307,8 @@ class AtWork:
         elif self.hands.did(journey.entry, "released"):
             journey.settle("released", spent)
         else:
-            if journey.spent_micros > journey.entry.reserved_micros:
+            told = self.hands.did(journey.entry, "handed-in/late")
+            if journey.spent_micros > journey.entry.reserved_micros and not told:
                 # What it cost beyond what was set aside is a fact, however late.
                 self.hands.hand_back(
                     journey.entry, self.hold.fence, words.LEASE_LOST, journey.spent_micros

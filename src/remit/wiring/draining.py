@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from remit.core.checks import Result
 from remit.core.gitfacts import ObjectSharing, RepositoryRefusal
 from remit.core.refusals import Code, Refused
 from remit.core.run_facts import Run
@@ -196,6 +197,11 @@ def no_sandbox() -> Refused | None:
     return None
 
 
-def with_options(told: Told, **changes: object) -> Told:
-    """The same with other options of its work."""
-    return replace(told, options=replace(told.options, **changes))  # type: ignore[arg-type]  # names of Options
+def no_scanner() -> Refused | None:
+    """Why nothing that comes back could be scanned for secrets here; None where it can."""
+    from remit.isolation.secrets import examine
+
+    found = examine()
+    if found.result is Result.PASS:
+        return None
+    return Refused(Code.SANDBOX_REFUSED, f"{found.name}: {found.evidence}", found.hint)

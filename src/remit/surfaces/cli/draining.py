@@ -188,7 +188,7 @@ def _drive_new(session: Session, here: Here, command: c.StartRun, told: Told) ->
 def refusals(session: Session, here: Here, told: Told) -> list[Refused]:
     """What of this machine stands in the way of a run, before its record is asked."""
     from remit.drain.agents.starting import missing
-    from remit.wiring.draining import no_sandbox
+    from remit.wiring.draining import no_sandbox, no_scanner
 
     del session
     found = []
@@ -203,7 +203,7 @@ def refusals(session: Session, here: Here, told: Told) -> list[Refused]:
                     {"agent": agent.name if agent is not None else ""},
                 )
             )
-    unboxed = None if told.sandbox_decision else no_sandbox()
+    unboxed = None if told.sandbox_decision else no_sandbox() or no_scanner()
     return [*found, *((unboxed,) if unboxed is not None else ())]
 
 
