@@ -25,7 +25,6 @@ from remit.core.item_events import ItemClosed, ItemImported, ItemTriaged, Triage
 from remit.core.run_events import RunStarted, RunStopped
 from remit.core.run_facts import RunStatus, RunUse
 from remit.core.status import Status
-from remit.core.work_events import VerificationRecorded
 
 EVERY: Final = 8_192
 """Events between two moments: a tenth of a second to fold, and one row for them all."""
@@ -138,7 +137,7 @@ class Standing:
         elif event.__class__ is ItemClosed:
             for record in event.resolved:
                 settled(record_number(record))
-        elif event.__class__ is VerificationRecorded and event.to == Status.TRIAGED:
+        elif getattr(event, "record", "") and getattr(event, "to", "") == Status.TRIAGED:
             opened(record_number(event.record))
 
     def _run(self, rec: Recorded) -> None:
