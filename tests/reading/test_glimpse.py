@@ -1,4 +1,4 @@
-"""A quick look at the past says what a whole fold says: at every seq, with moments and without.
+"""A quick look at the past says what a whole fold says: at every seq, with moments and without (INV-25).
 
 All commands that there are make the histories, in memory, with a moment every few events. What the fleet's
 view, runs and inboxes say of each seq by a glimpse is compared with the same functions on a whole fold.

@@ -4,7 +4,7 @@ Folding a whole ledger to look at one seq of it takes as long as it has events. 
 fleet's view is made of, as it was just after one event: how many items stood in each status, which of
 them were at work or waiting, open records, live runs, the kill switch. A read of the past starts from the
 last moment before it and takes the events since. Moments are rows like any others: the events alone say
-what they hold, so ``ledger verify`` and ``ledger replay`` make them again (INV-21).
+what they hold, so ``ledger verify`` and ``ledger replay`` make them again (INV-21, INV-25).
 
 ``Standing`` is that part while it is followed, one event at a time, forward or back. It knows no rule: it
 reads the status that each event names, and asks ``evolve`` for runs alone.

@@ -1,4 +1,4 @@
-"""A quick look at the past: what the operator's views ask, as it was after any event, without a whole fold.
+"""A quick look at the past: what the operator's views ask, after any event, without a whole fold (INV-25).
 
 ``past.as_of`` folds everything, which takes as long as the ledger is. The fleet's view asks for less: how
 many items stand where, the first few of each list, and those few in full. Numbers and places come from the
