@@ -40,7 +40,7 @@ from remit.ports import ReadTx, RemitError, Store
 from remit.service import transfer
 from remit.service.adoption import adopt
 from remit.service.engine import Call, Done, Engine
-from remit.service.integrity import verify
+from remit.service.integrity import apply, verify
 from remit.service.operations import Caller, Operations
 from remit.service.past import as_of
 from remit.stores.clock import Clock
@@ -268,7 +268,8 @@ class Trio:
         def fold(tx: ReadTx) -> list[Any]:
             facts: dict[Any, Any] = {}
             for recorded in tx.events(0, whole.ALL):
-                facts.update(evolve(lambda kind, n: facts.get((kind, n)), recorded))
+                delta = evolve(lambda kind, n: facts.get((kind, n)), recorded)
+                apply(facts, delta, recorded.seq)
             return [(key, fact) for key, fact in facts.items() if fact is not None]
 
         self.same.same("rebuild", lambda store, _: store.rebuild(fold, swap=True))

@@ -1,4 +1,7 @@
-"""Opening a snapshot for the operator's views; apart, so that a look at the present loads no fold."""
+"""Opening a snapshot for the operator's views, now or after any event.
+
+It is apart so that a look at the present loads no fold: a prompt or a script may ask for the fleet often.
+"""
 
 from __future__ import annotations
 

@@ -281,9 +281,22 @@ def _compare_rows(walk: _Walk) -> bool:
     differences = walk.store.rebuild(walk.rows, swap=False) if walk.folding else []
     if not walk.folding:
         return False
+    lacking = [d for d in differences if _is_absent_moment(d)]
+    if len(differences) >= LIMIT:
+        lacking = []  # there may be more behind them that were not named
     for d in differences:
+        if d in lacking:
+            continue
         walk.problem(0, f"{d.table} {d.id}", d.found, d.expected)
     return True
+
+
+def _is_absent_moment(found: Difference) -> bool:
+    """Whether a row is only lacking because the ledger was written before moments were kept.
+
+    Reads of the past are slower without it and say the same; a replay makes it.
+    """
+    return found.id.startswith("moment/") and found.found == "no row"
 
 
 def _walk_events(walk: _Walk, progress: Progress | None) -> None:
