@@ -123,6 +123,8 @@ class Glimpse:
                 self._known[key] = self._entry(name)
             elif kind == "triage":
                 self._known[key] = self._record(name)
+            elif kind == "load":
+                self._known[key] = None  # not followed: who asks looks at the leases themselves
             elif kind == "ledger":
                 self._known[key] = self._standing.ledger
             elif kind == "intent":
