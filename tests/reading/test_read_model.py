@@ -124,6 +124,37 @@ def test_postgres_does_not_refuse_them_all_to_the_writer(server: Ledger) -> None
     server.close()
 
 
+COLUMNS = (
+    "id, status, actor, reviewer, agent, decision, started_by, bounds, stopped_by, ended_at, items_chosen,"
+    " items_live, items_failed, reserved_micros, settled_micros, refusals"
+)
+
+
+def spent(ledger: Ledger) -> None:
+    """The run's one entry has cost more than was set aside, another is settled, one was refused."""
+    ann = ledger.acting("ann")
+    ann.release_kill_switch("it was the right branch")
+    figures = c.RunFigures(spent_micros=70)
+    ann.checkpoint(c.CheckpointRun("RUN-1", "h1", "W-3", "started", figures))
+    ann.choose(c.ChooseItem("RUN-1", "h1", "W-4", 40))
+    ann.settle(c.SettleRunItem("RUN-1", "h1", "W-3", "lost", 80))
+    ann.note_refusal(c.NoteRefusal("RUN-1", "h1", "W-6", "RATE_LIMIT", "too often"))
+
+
+def test_auditors_see_runs_alike_on_both_stores(sqlite: Ledger, server: Ledger) -> None:
+    bounds = '{"failures":2,"items":5,"minutes_ms":600000,"parallel":2,"spend_micros":1000}'
+    expected = ("RUN-1", "running", "bob", "cat", "scripted", "D-1", "ann", bounds, None, None)
+    for ledger in (sqlite, server):
+        spent(ledger)
+    with sqlite.reading() as tx:
+        rows = tx._connection.execute(f"SELECT {COLUMNS} FROM runs").fetchall()  # type: ignore[attr-defined]  # SQLite's
+    with server.reading() as tx:
+        found = tx._connection.execute(f"SELECT {COLUMNS} FROM remit.runs".encode()).fetchall()  # type: ignore[attr-defined]  # PostgreSQL's
+    assert rows == found == [(*expected, 2, 1, 1, 40, 80, 1)]
+    sqlite.close()
+    server.close()
+
+
 @pytest.mark.parametrize("past", [False, True])
 def test_no_view_looks_through_a_table(sqlite: Ledger, past: bool) -> None:
     """Plans of every statement that a view ran, now and as of a seq."""
