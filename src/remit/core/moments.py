@@ -57,6 +57,10 @@ def key_of(seq: int) -> Key:
     return ("moment", f"{seq:016d}")
 
 
+WATCHED: Final = frozenset(("item", "triage", "run", "ledger"))
+"""Kinds of facts that a moment is made of; ``Standing.put`` need not be told of others."""
+
+
 def due(first: int, last: int) -> range:
     """The seqs from ``first`` to ``last`` after which a moment is kept."""
     return range(first + -first % EVERY, last + 1, EVERY)
@@ -118,6 +122,23 @@ class Standing:
         self._records(rec.event, opened=self.triage.discard, settled=self.triage.add)
         self.run_count -= isinstance(rec.event, RunStarted)
         self.seq = rec.seq - 1
+
+    def put(self, key: Key, old: Fact | None, new: Fact | None) -> None:
+        """Take one changed fact over: for who folds everything anyway, and so has the facts."""
+        if new.__class__ is Item:
+            before = old.status if old.__class__ is Item else ""
+            if before is not new.status:
+                self._move(Move(new.number, str(before), str(new.status)), 1)
+        elif new.__class__ is Triage:
+            (self.triage.add if new.open else self.triage.discard)(record_number(new.id))
+        elif new.__class__ is Run:
+            self.run_count += old is None
+            if new.status is RunStatus.STOPPED:
+                self.runs.pop(new.id, None)
+            else:
+                self.runs[new.id] = new
+        elif key == LEDGER and isinstance(new, Ledger):
+            self.ledger = new
 
     def _move(self, move: Move | None, way: int) -> None:
         if move is None:
@@ -212,27 +233,6 @@ def _fence(event: Any) -> int:
 
 def _ledger(rec: Recorded) -> Ledger:
     return Ledger(1, "", _fence(rec.event) >> 32, False, Policy(), ())
-
-
-def moment_of(facts: Iterable[tuple[Key, Fact]], seq: int) -> Moment:
-    """The moment that all facts just after event ``seq`` make."""
-    standing = Standing()
-    standing.seq = seq
-    for (kind, name), fact in facts:
-        if kind == "item":
-            assert isinstance(fact, Item)
-            standing.counts[fact.status] = standing.counts.get(fact.status, 0) + 1
-            if fact.status in FOLLOWED:
-                standing.numbers[fact.status].add(fact.number)
-        elif kind == "triage" and isinstance(fact, Triage) and fact.open:
-            standing.triage.add(record_number(name))
-        elif kind == "run" and isinstance(fact, Run):
-            standing.run_count += 1
-            if fact.status is not RunStatus.STOPPED:
-                standing.runs[name] = fact
-        elif isinstance(fact, Ledger):
-            standing.ledger = fact
-    return standing.moment()
 
 
 def record_number(record: str) -> int:
