@@ -19,6 +19,7 @@ from tests.scale.watching import scans, watched
 from tests.stores.postgres.server import Server
 
 from remit.core import commands as c
+from remit.service.glimpsing import glimpse
 from remit.service.reading.fleet import fleet
 from remit.service.reading.inbox import inbox
 from remit.service.reading.runs import run_list, run_show
@@ -88,7 +89,7 @@ def refused_on(run: Callable[[str], Any], error: type[Exception]) -> list[str]:
 
 
 def test_sqlite_itself_refuses_a_write_of_a_view(sqlite: Ledger) -> None:
-    with sqlite.glimpse() as tx:
+    with glimpse(sqlite.store, None) as tx:
         connection = tx._connection  # type: ignore[attr-defined]  # what the view reads over
         assert connection.readonly("main")
         assert refused_on(connection.execute, apsw.ReadOnlyError) == each_write()
@@ -108,7 +109,7 @@ def test_sqlite_does_not_refuse_them_all_to_the_writer(sqlite: Ledger) -> None:
 
 @pytest.mark.parametrize("statement", each_write("remit."))
 def test_postgres_itself_refuses_a_write_of_a_view(server: Ledger, statement: str) -> None:
-    with server.glimpse() as tx:
+    with glimpse(server.store, None) as tx:
         connection = tx._connection  # type: ignore[attr-defined]  # what the view reads over
         refusals = (psycopg.errors.ReadOnlySqlTransaction, psycopg.errors.InsufficientPrivilege)
         with pytest.raises(refusals):
@@ -164,7 +165,7 @@ def test_no_view_looks_through_a_table(sqlite: Ledger, past: bool) -> None:
         again = open_ledger(url_of(path))
         for name, view in VIEWS.items():
             seen.clear()
-            with again.glimpse(30 if past else None) as tx:
+            with glimpse(again.store, 30 if past else None) as tx:
                 view(tx)
             statements = list(seen.steps)
             assert statements, name
@@ -182,9 +183,9 @@ def test_a_scan_would_be_seen(sqlite: Ledger) -> None:
 def test_no_view_writes(sqlite: Ledger, name: str) -> None:
     with sqlite.reading() as tx:
         before = tx.head()
-    with sqlite.glimpse() as tx:
+    with glimpse(sqlite.store, None) as tx:
         VIEWS[name](tx)
-    with sqlite.glimpse(20) as tx:
+    with glimpse(sqlite.store, 20) as tx:
         VIEWS[name](tx)
     with sqlite.reading() as tx:
         assert tx.head() == before

@@ -25,6 +25,7 @@ from remit.core.commands import Text
 from remit.core.run_decisions import MINUTE_MS
 from remit.core.run_facts import RunBounds
 from remit.service.engine import Done
+from remit.service.glimpsing import glimpse
 from remit.service.reading.fleet import fleet
 from remit.service.reading.inbox import inbox
 from remit.service.reading.runs import run_show
@@ -146,7 +147,7 @@ def test_a_fleet_of_full_size(store: str, request: pytest.FixtureRequest, tmp_pa
     print(f", filled in {time.perf_counter() - began:.0f} s")
 
     def ask(view: Callable[[Any], Any], at: int | None) -> Any:
-        with ledger.glimpse(at) as tx:
+        with glimpse(ledger.store, at) as tx:
             return view(tx)
 
     seqs = [head, head - 1, 1, *Random(7).sample(range(1, head), 22)]
@@ -160,7 +161,7 @@ def test_a_fleet_of_full_size(store: str, request: pytest.FixtureRequest, tmp_pa
         past = max(w for w, _ in each), max(p for _, p in each)
         print(f"  {name:18} now {now[0]:7.1f} ms ({now[1]:.1f} of this process)", end="")
         print(f", past {past[0]:7.1f} ms ({past[1]:.1f}), the slowest of {len(seqs)} seqs")
-    with ledger.glimpse() as tx:
+    with glimpse(ledger.store, None) as tx:
         found = fleet(tx, 50)
     assert found["counts"]["total"] == ITEMS
     assert len(found["leases"]) == 50

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -168,12 +168,6 @@ class Ledger:
 
         with self.store.read() as tx, as_of(tx, at, MemoryStore) as past:
             yield past
-
-    def glimpse(self, at: int | None = None) -> AbstractContextManager[ReadTx]:
-        """A snapshot for the operator's views: no past is folded whole for it."""
-        from remit.service.glimpsing import glimpse
-
-        return glimpse(self.store, at)
 
     def events(self, after: int | Position = 0) -> Iterator[Entry]:
         """All events after a seq or a kept position, up to the newest of now; see ``service.feed``.
