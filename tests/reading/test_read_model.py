@@ -19,6 +19,7 @@ from tests.scale.watching import scans, watched
 from tests.stores.postgres.server import Server
 
 from remit.core import commands as c
+from remit.service.glimpsing import glimpse
 from remit.service.reading.fleet import fleet
 from remit.service.reading.inbox import inbox
 from remit.service.reading.runs import run_list, run_show
@@ -88,7 +89,7 @@ def refused_on(run: Callable[[str], Any], error: type[Exception]) -> list[str]:
 
 
 def test_sqlite_itself_refuses_a_write_of_a_view(sqlite: Ledger) -> None:
-    with sqlite.glimpse() as tx:
+    with glimpse(sqlite.store, None) as tx:
         connection = tx._connection  # type: ignore[attr-defined]  # what the view reads over
         assert connection.readonly("main")
         assert refused_on(connection.execute, apsw.ReadOnlyError) == each_write()
@@ -108,7 +109,7 @@ def test_sqlite_does_not_refuse_them_all_to_the_writer(sqlite: Ledger) -> None:
 
 @pytest.mark.parametrize("statement", each_write("remit."))
 def test_postgres_itself_refuses_a_write_of_a_view(server: Ledger, statement: str) -> None:
-    with server.glimpse() as tx:
+    with glimpse(server.store, None) as tx:
         connection = tx._connection  # type: ignore[attr-defined]  # what the view reads over
         refusals = (psycopg.errors.ReadOnlySqlTransaction, psycopg.errors.InsufficientPrivilege)
         with pytest.raises(refusals):
@@ -124,6 +125,37 @@ def test_postgres_does_not_refuse_them_all_to_the_writer(server: Ledger) -> None
     server.close()
 
 
+COLUMNS = (
+    "id, status, actor, reviewer, agent, decision, started_by, bounds, stopped_by, ended_at, items_chosen,"
+    " items_live, items_failed, reserved_micros, settled_micros, refusals"
+)
+
+
+def spent(ledger: Ledger) -> None:
+    """The run's one entry has cost more than was set aside, another is settled, one was refused."""
+    ann = ledger.acting("ann")
+    ann.release_kill_switch("it was the right branch")
+    figures = c.RunFigures(spent_micros=70)
+    ann.checkpoint(c.CheckpointRun("RUN-1", "h1", "W-3", "started", figures))
+    ann.choose(c.ChooseItem("RUN-1", "h1", "W-4", 40))
+    ann.settle(c.SettleRunItem("RUN-1", "h1", "W-3", "lost", 80))
+    ann.note_refusal(c.NoteRefusal("RUN-1", "h1", "W-6", "RATE_LIMIT", "too often"))
+
+
+def test_auditors_see_runs_alike_on_both_stores(sqlite: Ledger, server: Ledger) -> None:
+    bounds = '{"failures":2,"items":5,"minutes_ms":600000,"parallel":2,"spend_micros":1000}'
+    expected = ("RUN-1", "running", "bob", "cat", "scripted", "D-1", "ann", bounds, None, None)
+    for ledger in (sqlite, server):
+        spent(ledger)
+    with sqlite.reading() as tx:
+        rows = tx._connection.execute(f"SELECT {COLUMNS} FROM runs").fetchall()  # type: ignore[attr-defined]  # SQLite's
+    with server.reading() as tx:
+        found = tx._connection.execute(f"SELECT {COLUMNS} FROM remit.runs".encode()).fetchall()  # type: ignore[attr-defined]  # PostgreSQL's
+    assert rows == found == [(*expected, 2, 1, 1, 40, 80, 1)]
+    sqlite.close()
+    server.close()
+
+
 @pytest.mark.parametrize("past", [False, True])
 def test_no_view_looks_through_a_table(sqlite: Ledger, past: bool) -> None:
     """Plans of every statement that a view ran, now and as of a seq."""
@@ -133,7 +165,7 @@ def test_no_view_looks_through_a_table(sqlite: Ledger, past: bool) -> None:
         again = open_ledger(url_of(path))
         for name, view in VIEWS.items():
             seen.clear()
-            with again.glimpse(30 if past else None) as tx:
+            with glimpse(again.store, 30 if past else None) as tx:
                 view(tx)
             statements = list(seen.steps)
             assert statements, name
@@ -151,9 +183,9 @@ def test_a_scan_would_be_seen(sqlite: Ledger) -> None:
 def test_no_view_writes(sqlite: Ledger, name: str) -> None:
     with sqlite.reading() as tx:
         before = tx.head()
-    with sqlite.glimpse() as tx:
+    with glimpse(sqlite.store, None) as tx:
         VIEWS[name](tx)
-    with sqlite.glimpse(20) as tx:
+    with glimpse(sqlite.store, 20) as tx:
         VIEWS[name](tx)
     with sqlite.reading() as tx:
         assert tx.head() == before

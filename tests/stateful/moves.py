@@ -35,12 +35,13 @@ from tests.stores.postgres.server import Server
 from remit.core import commands as c
 from remit.core.evolve import evolve
 from remit.core.facts import FACT_TYPES, Fact
+from remit.core.moments import Standing
 from remit.core.refusals import Code, Refused
 from remit.ports import ReadTx, RemitError, Store
 from remit.service import transfer
 from remit.service.adoption import adopt
 from remit.service.engine import Call, Done, Engine
-from remit.service.integrity import verify
+from remit.service.integrity import apply, verify
 from remit.service.operations import Caller, Operations
 from remit.service.past import as_of
 from remit.stores.clock import Clock
@@ -267,8 +268,10 @@ class Trio:
 
         def fold(tx: ReadTx) -> list[Any]:
             facts: dict[Any, Any] = {}
+            standing = Standing()
             for recorded in tx.events(0, whole.ALL):
-                facts.update(evolve(lambda kind, n: facts.get((kind, n)), recorded))
+                delta = evolve(lambda kind, n: facts.get((kind, n)), recorded)
+                apply(facts, delta, standing, recorded.seq)
             return [(key, fact) for key, fact in facts.items() if fact is not None]
 
         self.same.same("rebuild", lambda store, _: store.rebuild(fold, swap=True))

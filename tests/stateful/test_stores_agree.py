@@ -23,6 +23,7 @@ from tests.stateful.moves import MOVES, Ground
 from tests.stores.postgres.server import Server
 
 from remit.core import commands as c
+from remit.core import moments
 
 SEEDS = (1, 2, 3, 4, 5, 6, 7, 8)
 
@@ -33,7 +34,8 @@ COMMANDS = {cls.__name__ for cls in c.Command.__subclasses__()}
 
 
 @pytest.fixture
-def ground(postgres: Server) -> Iterator[Ground]:
+def ground(postgres: Server, monkeypatch: pytest.MonkeyPatch) -> Iterator[Ground]:
+    monkeypatch.setattr(moments, "EVERY", 64)
     made = Ground(postgres, (postgres.database(), postgres.database()))
     yield made
     made.leave()

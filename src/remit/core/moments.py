@@ -4,7 +4,7 @@ Folding a whole ledger to look at one seq of it takes as long as it has events. 
 fleet's view is made of, as it was just after one event: how many items stood in each status, which of
 them were at work or waiting, open records, live runs, the kill switch. A read of the past starts from the
 last moment before it and takes the events since. Moments are rows like any others: the events alone say
-what they hold, so ``ledger verify`` and ``ledger replay`` make them again (INV-21).
+what they hold, so ``ledger verify`` and ``ledger replay`` make them again (INV-21, INV-25).
 
 ``Standing`` is that part while it is followed, one event at a time, forward or back. It knows no rule: it
 reads the status that each event names, and asks ``evolve`` for runs alone.
@@ -25,7 +25,6 @@ from remit.core.item_events import ItemClosed, ItemImported, ItemTriaged, Triage
 from remit.core.run_events import RunStarted, RunStopped
 from remit.core.run_facts import RunStatus, RunUse
 from remit.core.status import Status
-from remit.core.work_events import VerificationRecorded
 
 EVERY: Final = 8_192
 """Events between two moments: a tenth of a second to fold, and one row for them all."""
@@ -56,6 +55,10 @@ class Move:
 def key_of(seq: int) -> Key:
     """The key of the moment just after an event; ids are in the order of their seqs."""
     return ("moment", f"{seq:016d}")
+
+
+WATCHED: Final = frozenset(("item", "triage", "run", "ledger"))
+"""Kinds of facts that a moment is made of; ``Standing.put`` need not be told of others."""
 
 
 def due(first: int, last: int) -> range:
@@ -120,6 +123,23 @@ class Standing:
         self.run_count -= isinstance(rec.event, RunStarted)
         self.seq = rec.seq - 1
 
+    def put(self, key: Key, old: Fact | None, new: Fact | None) -> None:
+        """Take one changed fact over: for who folds everything anyway, and so has the facts."""
+        if new.__class__ is Item:
+            before = old.status if old.__class__ is Item else ""
+            if before is not new.status:
+                self._move(Move(new.number, str(before), str(new.status)), 1)
+        elif new.__class__ is Triage:
+            (self.triage.add if new.open else self.triage.discard)(record_number(new.id))
+        elif new.__class__ is Run:
+            self.run_count += old is None
+            if new.status is RunStatus.STOPPED:
+                self.runs.pop(new.id, None)
+            else:
+                self.runs[new.id] = new
+        elif key == LEDGER and isinstance(new, Ledger):
+            self.ledger = new
+
     def _move(self, move: Move | None, way: int) -> None:
         if move is None:
             return
@@ -138,7 +158,7 @@ class Standing:
         elif event.__class__ is ItemClosed:
             for record in event.resolved:
                 settled(record_number(record))
-        elif event.__class__ is VerificationRecorded and event.to == Status.TRIAGED:
+        elif getattr(event, "record", "") and getattr(event, "to", "") == Status.TRIAGED:
             opened(record_number(event.record))
 
     def _run(self, rec: Recorded) -> None:
@@ -213,27 +233,6 @@ def _fence(event: Any) -> int:
 
 def _ledger(rec: Recorded) -> Ledger:
     return Ledger(1, "", _fence(rec.event) >> 32, False, Policy(), ())
-
-
-def moment_of(facts: Iterable[tuple[Key, Fact]], seq: int) -> Moment:
-    """The moment that all facts just after event ``seq`` make."""
-    standing = Standing()
-    standing.seq = seq
-    for (kind, name), fact in facts:
-        if kind == "item":
-            assert isinstance(fact, Item)
-            standing.counts[fact.status] = standing.counts.get(fact.status, 0) + 1
-            if fact.status in FOLLOWED:
-                standing.numbers[fact.status].add(fact.number)
-        elif kind == "triage" and isinstance(fact, Triage) and fact.open:
-            standing.triage.add(record_number(name))
-        elif kind == "run" and isinstance(fact, Run):
-            standing.run_count += 1
-            if fact.status is not RunStatus.STOPPED:
-                standing.runs[name] = fact
-        elif isinstance(fact, Ledger):
-            standing.ledger = fact
-    return standing.moment()
 
 
 def record_number(record: str) -> int:

@@ -1,4 +1,4 @@
-"""A quick look at the past: what the operator's views ask, as it was after any event, without a whole fold.
+"""A quick look at the past: what the operator's views ask, after any event, without a whole fold (INV-25).
 
 ``past.as_of`` folds everything, which takes as long as the ledger is. The fleet's view asks for less: how
 many items stand where, the first few of each list, and those few in full. Numbers and places come from the
@@ -123,6 +123,8 @@ class Glimpse:
                 self._known[key] = self._entry(name)
             elif kind == "triage":
                 self._known[key] = self._record(name)
+            elif kind == "load":
+                self._known[key] = None  # not followed: who asks looks at the leases themselves
             elif kind == "ledger":
                 self._known[key] = self._standing.ledger
             elif kind == "intent":

@@ -20,11 +20,12 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Final
 
+from remit.core import moments
 from remit.core.events import Event, Recorded
 from remit.core.facts import Fact, Key
 from remit.core.fold import FoldError
 from remit.core.merkle import Tree
-from remit.core.moments import due, key_of, moment_of
+from remit.core.moments import WATCHED, Standing
 from remit.ports import Blob, Difference, LedgerCorrupt, ReadTx, Store, StoredEvent
 from remit.ports.signing import Signatures
 from remit.service.authority import Authority, Root, Unproved
@@ -103,6 +104,7 @@ class _Walk:
     streams: dict[str, int] = field(default_factory=dict)
     tree: Tree = field(default_factory=Tree)
     facts: dict[Key, Fact] = field(default_factory=dict)
+    standing: Standing = field(default_factory=Standing)
     folding: bool = True
     named: set[str] = field(default_factory=set)
     redacted: set[str] = field(default_factory=set)
@@ -184,7 +186,7 @@ class _Walk:
             self.problem(recorded.seq, "fold", str(error), "an event that follows on the facts")
             self.folding = False
             return
-        apply(self.facts, delta, recorded.seq)
+        apply(self.facts, delta, self.standing, recorded.seq)
 
     def catch_up(self, tx: ReadTx, until: int | None = None) -> Iterator[int]:
         """Walk on to the head of a snapshot, a chunk at a time; yields the seq reached."""
@@ -219,18 +221,23 @@ class _Walk:
             self.problem(0, f"blobs {name}", "no blob", "a blob that an event names")
 
 
-def apply(facts: dict[Key, Fact], delta: Mapping[Key, Fact | None], seq: int) -> None:
+def apply(
+    facts: dict[Key, Fact], delta: Mapping[Key, Fact | None], standing: Standing, seq: int
+) -> None:
     """Take the changed facts of event ``seq`` over; None takes a fact away.
 
     After some events a moment is kept beside them: see ``remit.core.moments``.
     """
     for key, fact in delta.items():
+        if key[0] in WATCHED:
+            standing.put(key, facts.get(key), fact)
         if fact is None:
             facts.pop(key, None)
         else:
             facts[key] = fact
-    for at in due(seq, seq):
-        facts[key_of(at)] = moment_of(facts.items(), at)
+    if seq % moments.EVERY == 0:
+        standing.seq = seq
+        facts[moments.key_of(seq)] = standing.moment()
 
 
 @held_back()
@@ -281,9 +288,22 @@ def _compare_rows(walk: _Walk) -> bool:
     differences = walk.store.rebuild(walk.rows, swap=False) if walk.folding else []
     if not walk.folding:
         return False
+    lacking = [d for d in differences if _is_absent_moment(d)]
+    if len(differences) >= LIMIT:
+        lacking = []  # there may be more behind them that were not named
     for d in differences:
+        if d in lacking:
+            continue
         walk.problem(0, f"{d.table} {d.id}", d.found, d.expected)
     return True
+
+
+def _is_absent_moment(found: Difference) -> bool:
+    """Whether a row is only lacking because the ledger was written before moments were kept.
+
+    Reads of the past are slower without it and say the same; a replay makes it.
+    """
+    return found.id.startswith("moment/") and found.found == "no row"
 
 
 def _walk_events(walk: _Walk, progress: Progress | None) -> None:
@@ -315,6 +335,7 @@ def replay(store: Store, *, fold: Fold, swap: bool, progress: Progress | None = 
     Raises ``LedgerCorrupt`` with the seq of an event that cannot be folded; rows stay as they are.
     """
     facts: dict[Key, Fact] = {}
+    standing = Standing()
     reached = 0
 
     def get(kind: str, name: str) -> Fact | None:
@@ -325,7 +346,7 @@ def replay(store: Store, *, fold: Fold, swap: bool, progress: Progress | None = 
         chunk = tx.events(reached, CHUNK)
         for recorded in chunk:
             try:
-                apply(facts, fold(get, recorded), recorded.seq)
+                apply(facts, fold(get, recorded), standing, recorded.seq)
             except FoldError as error:
                 raise LedgerCorrupt(
                     f"cannot replay {store.ledger_id}: {error}",

@@ -172,17 +172,6 @@ class Ledger:
         with self.store.read() as tx, as_of(tx, at, MemoryStore) as past:
             yield past
 
-    @contextmanager
-    def glimpse(self, at: int | None = None) -> Iterator[ReadTx]:
-        """A snapshot for the operator's views: as ``reading``, but no past is folded whole for it."""
-        with self.store.read() as tx:
-            if at is None:
-                yield tx
-                return
-            from remit.service.glimpse import Glimpse
-
-            yield Glimpse(tx, at)  # type: ignore[misc]  # of the queries that these views ask
-
     def events(self, after: int | Position = 0) -> Iterator[Entry]:
         """All events after a seq or a kept position, each with its own; see ``service.feed``.
 

@@ -139,7 +139,7 @@ OURS = {
     "remit", "remit.core", "remit.core.change", "remit.core.decision_facts", "remit.core.work_facts", "remit.core.edges",
     "remit.core.effect_facts", "remit.core.facts", "remit.core.ledger_facts",
     "remit.core.limit_facts", "remit.core.ids", "remit.core.lanes", "remit.core.lifetimes",
-    "remit.core.plan_facts", "remit.core.refusals", "remit.core.status", "remit.ports",
+    "remit.core.moment_facts", "remit.core.plan_facts", "remit.core.refusals", "remit.core.run_facts", "remit.core.status", "remit.ports",
     "remit.ports.failures", "remit.ports.store", "remit.service",
     "remit.service.reading", "remit.service.reading.items", "remit.service.reading.rendering",
     "remit.stores", "remit.stores.clock", "remit.stores.fact_codec", "remit.stores.misuse",

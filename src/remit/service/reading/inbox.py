@@ -7,16 +7,22 @@ and no further than ``LOOK`` items: ``truncated`` then says that there is more.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final
 
 from remit.core.decisions import Decision, DecisionState
 from remit.core.facts import LEDGER, Actor, ActorKind, Item, Ledger, Rule
+from remit.core.ids import item_number
 from remit.core.status import Status
 from remit.ports import ItemQuery, ReadTx
 from remit.service.reading.items import load_items, summaries
 
-LOOK: Final = 1_000
+PAGE: Final = 100
+LOOK: Final = 300
 """Most items of one status that are looked at where not each of them is the caller's."""
+
+LEASES: Final = 5_000
+"""Most leased items that are looked at for the caller's own, where it is known that there are some."""
 
 REGISTERED: Final = 1_000
 """Most rules and decisions that are looked at, the newest decisions first."""
@@ -48,9 +54,10 @@ def inbox(tx: ReadTx, actor: str, limit: int) -> dict[str, Any]:
     human = isinstance(fact, Actor) and not fact.revoked and fact.kind is ActorKind.HUMAN
     small = tx.small()
     found = _Found(limit)
-    _some(tx, found, Status.LEASED, "finish", lambda i: i.lease and i.lease.actor == actor)
+    _mine(tx, found, actor)
     if human or _anybody_approves(small.get(LEDGER)):
-        _some(tx, found, Status.IN_REVIEW, "review", lambda i: actor not in i.holders)
+        mine = _not_held_by(actor)
+        _some(tx, found, Status.IN_REVIEW, "review", LOOK, None, mine)
     _all(tx, small, found, Status.APPROVED, "ship")
     if human:
         _all(tx, small, found, Status.SHIPPED, "verify")
@@ -71,14 +78,46 @@ def _anybody_approves(ledger: Any) -> bool:
     return isinstance(ledger, Ledger) and (ledger.policy.accept_unproved or ledger.served)
 
 
-def _some(tx: ReadTx, found: _Found, status: Status, act: str, wanted: Any) -> None:
-    """Items of a status that are the caller's."""
-    look = 0 if not found.limit else LOOK
-    ids = tx.items(ItemQuery(statuses=(status.value,), limit=look + 1 if look else 0))
-    found.more = found.more or bool(look and len(ids) > look)
-    for item in load_items(tx, ids[:look] if look else ids):
-        if wanted(item):
-            found.add(item, act)
+def _mine(tx: ReadTx, found: _Found, actor: str) -> None:
+    """The caller's own leases: as many as are counted for it, where that is known."""
+    held = tx.load([("load", f"actor/{actor}")])["load", f"actor/{actor}"]
+    known = held if isinstance(held, int) else None
+    look = LOOK if known is None else LEASES
+    if known != 0:
+        _some(tx, found, Status.LEASED, "finish", look, known, _held_by(actor))
+
+
+def _not_held_by(actor: str) -> Callable[[Item], bool]:
+    return lambda item: actor not in item.holders
+
+
+def _held_by(actor: str) -> Callable[[Item], bool]:
+    return lambda item: item.lease is not None and item.lease.actor == actor
+
+
+def _some(
+    tx: ReadTx,
+    found: _Found,
+    status: Status,
+    act: str,
+    look: int,
+    known: int | None,
+    wanted: Callable[[Item], bool],
+) -> None:
+    """Items of a status that are the caller's, a page at a time, until ``known`` of them are found."""
+    looked, after, met = 0, 0, 0
+    while known is None or met < known:
+        ids = tx.items(ItemQuery(statuses=(status.value,), after=after, limit=PAGE))
+        if found.limit and looked >= look and ids:
+            found.more = True
+            return
+        for item in load_items(tx, ids):
+            if wanted(item):
+                met += 1
+                found.add(item, act)
+        if len(ids) < PAGE:
+            return
+        looked, after = looked + len(ids), item_number(ids[-1])
 
 
 def _all(tx: ReadTx, small: Any, found: _Found, status: Status, act: str) -> None:

@@ -33,6 +33,23 @@ Keeps = Annotated[
     Pairs,
     typer.Option("--keep", metavar="LABEL=TEXT", help="A way that leaves things as they are."),
 ]
+Bounds = Annotated[
+    str,
+    typer.Option(
+        "--run-bounds",
+        metavar="BOUNDS",
+        help="Of runs: items=20,parallel=4,minutes=90,spend-micros=5000000,failures=3.",
+    ),
+]
+Agents = Annotated[
+    Pairs, typer.Option("--run-agent", metavar="NAME", help="An agent that may work in it.")
+]
+Proposal = Annotated[
+    str, typer.Option("--proposal", metavar="DIGEST", help="What 'remit plan check' printed.")
+]
+Against = Annotated[
+    Pairs, typer.Option("--against", metavar="LABEL=REASON", help="Why not this one.")
+]
 
 
 def record(screen: Screen, data: Any) -> None:
@@ -121,9 +138,7 @@ def propose(
     ],
     option: Ways = [],  # noqa: B006  # read only, as the framework wants it
     keep: Keeps = [],  # noqa: B006  # read only, as the framework wants it
-    against: Annotated[
-        Pairs, typer.Option("--against", metavar="LABEL=REASON", help="Why not this one.")
-    ] = [],  # noqa: B006  # read only, as the framework wants it
+    against: Against = [],  # noqa: B006  # read only, as the framework wants it
     recommend: Annotated[
         str, typer.Option("--recommend", metavar="LABEL", help="Default: the only --option.")
     ] = "",
@@ -133,21 +148,10 @@ def propose(
     work: Annotated[
         str, typer.Option("--work", metavar="ID", help="The effect of this work is its scope.")
     ] = "",
-    run: Annotated[
-        str,
-        typer.Option(
-            "--run-bounds",
-            metavar="BOUNDS",
-            help="Of runs: items=20,parallel=4,minutes=90,spend-micros=5000000,failures=3.",
-        ),
-    ] = "",
-    agent: Annotated[
-        Pairs, typer.Option("--run-agent", metavar="NAME", help="An agent that may work in it.")
-    ] = [],  # noqa: B006  # read only, as the framework wants it
+    run: Bounds = "",
+    agent: Agents = [],  # noqa: B006  # read only, as the framework wants it
     plan: Annotated[str, typer.Option("--plan", metavar="PLAN", help="The plan's name.")] = "",
-    proposal: Annotated[
-        str, typer.Option("--proposal", metavar="DIGEST", help="What 'remit plan check' printed.")
-    ] = "",
+    proposal: Proposal = "",
     question: Annotated[str, typer.Option("--question", metavar="TEXT", help="In full.")] = "",
     rationale: Annotated[str, typer.Option("--rationale", metavar="TEXT", help="Why.")] = "",
     supersedes: Annotated[

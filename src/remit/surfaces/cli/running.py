@@ -161,9 +161,9 @@ def run_list(
 
 
 @read(run, "show", LOOK, "remit run show RUN-2", "remit run show RUN-2 --at 4200 --limit 0")
-def run_show(session: Session, name: Name, limit: Limit = reads.LIMIT) -> Answer:
+def run_show(session: Session, run: Name, limit: Limit = reads.LIMIT) -> Answer:
     """Show one run: its bounds and what is used of them, and the items that it chose."""
-    return replace(reads.run_show(session, run=name, limit=limit), show=_shown)
+    return replace(reads.run_show(session, run=run, limit=limit), show=_shown)
 
 
 @writes(run, "stop", LOOK, "remit run stop RUN-2", "remit run stop RUN-2 --now")

@@ -119,7 +119,9 @@ class Session:
     @contextmanager
     def glimpse(self) -> Iterator[ReadTx]:
         """A snapshot for the operator's views, now or as of ``--at`` without a whole fold."""
-        with self.ledger.glimpse(self.options.at) as tx:
+        from remit.service.glimpsing import glimpse
+
+        with glimpse(self.ledger.store, self.options.at) as tx:
             yield tx
 
     @property
