@@ -427,7 +427,7 @@ FAULTS = [
         "state_of(draft, effect) is EffectState.PRESENT",
         True,
     ),
-    ("remit.core.decide.integrating:_note", 'if cmd.end == "unanswered":', "if False:", False),
+    ("remit.core.decide.pushing:note_push", 'if cmd.end == "unanswered":', "if False:", False),
     ("remit.core.view:Draft.emit", " or _pushed(fact)", "", True),
 ]
 

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.core.plans import COMMAND, goal, item, node, requirement, row, sound
+from tests.core.test_integrating import about, say
 from tests.core.world import HUMAN, LOG, World
 from tests.stateful.plan_asking import made
 
@@ -877,6 +878,26 @@ def test_a_decision_that_ends_shuts_the_gate_of_what_rests_on_it() -> None:
     held = world.item(work)
     assert (held.status, held.hold and held.hold.trigger) == ("held", "gate:decision/P-1")
     assert "decision" in opens(held)
+
+
+def test_what_cannot_be_taken_back_lands_only_while_its_decision_holds() -> None:
+    """It could begin when it was leased; before it is pushed, its gates are asked once more."""
+    how = Reversal(ReversalKind.IRREVERSIBLE, "", "mail", "the log", "all customers")
+    world = World()
+    plan = one(sound(1), item(0, reversal=how))
+    until = world.now + 10_000_000
+    name = decide(world, plan, DecisionKind.IRREVERSIBLE, "item/i0", expires_at=until)
+    apply(world, one(sound(1), item(0, reversal=replace(how, decision=name))))
+    work = of(world, "i0").id
+    for step in ("leased", "in-review", "approved"):
+        world.step(work, step)
+    push = about(world, work)
+    world.pass_us(10_000_000)
+    refused = say(world, push)
+    assert isinstance(refused, Refused)
+    assert refused.code is Code.DECISION_NEEDED
+    assert refused.details["gates"] == ["decision"]
+    assert world.fact("effect", f"push/{work}") is None
 
 
 def test_decisions_that_conflict_stop_planning_and_are_both_named() -> None:

@@ -98,6 +98,11 @@ def test_what_only_remit_can_have_seen_is_taken_from_nobody(ledger: Ledger) -> N
         c.RecordVerification(item, SHA, (), "PASS"),
         c.RecordClone(item, fence, "b", "b" * 40),
         c.RecordTakeover(item, fence, SHA, "b" * 40, SHA, "r"),
+        c.IntendPush(
+            item, SHA, 9, "merge", "b" * 40, SHA, SHA, "origin", "refs/heads/main", (), "PASS"
+        ),
+        c.FailIntegration(item, SHA, 9, "b" * 40, "b" * 40, "merge", ("a.py",)),
+        c.NotePush(f"push/{item}", "P-1.1", "answered"),
         c.RecordClockJump(1, 2),
         c.Settle(item),
         c.NoteTermination("E-1", "A-1.1", "gone", 1),

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from remit.core.decide.integrating import open_push
+from remit.core.decide.pushing import open_push
 from remit.core.effect_facts import EffectState
 from remit.core.facts import Item
 from remit.core.gitfacts import Brought, Clash, MainObservation, Way

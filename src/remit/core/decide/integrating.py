@@ -20,12 +20,14 @@ from remit.core.checks import Check, Result
 from remit.core.claims import effect_named, note_epoch, state_of
 from remit.core.decide.asking import bad
 from remit.core.decide.delivery import approved_for
-from remit.core.decide.pushing import push_of
-from remit.core.effect_facts import Effect, EffectState, ReplayClass
+from remit.core.decide.pushing import note_push, open_push
+from remit.core.effect_facts import Effect, ReplayClass
 from remit.core.effect_states import INTENDABLE
 from remit.core.facts import Item, Push, Row, Work
 from remit.core.gitfacts import is_full_sha
 from remit.core.ids import effect_key
+from remit.core.planned_gates import ask_gates
+from remit.core.planning.bundle import ReversalKind
 from remit.core.pushes import (
     OPERATION,
     REQUEST,
@@ -54,10 +56,7 @@ WAYS: Final = ("merge", "rebase", "fast-forward", REQUEST)
 """How the approved head gets onto main, or is proposed for it."""
 
 MAX_EVIDENCE: Final = 100
-MAX_SAID: Final = 500
-"""Most names of an event's list, and the longest word of a remote, in characters."""
-
-_ENDS: Final = ("answered", "refused", "unsent", "unanswered")
+"""Most names of an event's list."""
 
 
 def _same_approval(
@@ -106,7 +105,23 @@ def _intend(draft: Draft, cmd: c.IntendPush) -> Refused | None:
             "integrate it when a human has released the switch",
             {"item": item.id},
         )
-    return _push(draft, item, work, cmd, waived)
+    return _undecided(draft, item) or _push(draft, item, work, cmd, waived)
+
+
+def _undecided(draft: Draft, item: Item) -> Refused | None:
+    """Why work that cannot be taken back may not land now, though it could begin when it was leased."""
+    governed = item.plan.governed
+    if governed is None or governed.reversal != ReversalKind.IRREVERSIBLE:
+        return None
+    shut = [gate for gate, is_open, *_ in ask_gates(draft, item, governed) if not is_open]
+    if not shut:
+        return None
+    return Refused(
+        Code.DECISION_NEEDED,
+        f"cannot integrate {item.id}: it cannot be taken back, and {', '.join(shut)} is not open",
+        f"see what opens it with 'remit explain {item.id}'; decisions with 'remit decision list'",
+        {"item": item.id, "gates": [str(gate) for gate in shut]},
+    )
 
 
 def _unsound(draft: Draft, item: Item, cmd: c.IntendPush) -> Refused | None:
@@ -192,7 +207,7 @@ def _failure(draft: Draft, item: Item, cmd: c.IntendPush, failed: list[c.RowFind
             commit=cmd.commit,
             row=[finding.row for finding in failed],
             requirement=[row.requirement for row in rows if isinstance(row, Row)],
-            found=[finding.reason for finding in failed],
+            found=[finding.reason or finding.result for finding in failed],
             log=[finding.log for finding in failed if finding.log],
             main=cmd.main_before,
         )
@@ -251,18 +266,6 @@ def _push(
     if state_of(draft, effect) in INTENDABLE:  # else an older epoch may have pushed: look first
         draft.emit("effect", name, _intent(draft, item, effect, cmd, push, digest))
     return None
-
-
-def open_push(item: Item, effect: Effect, state: EffectState) -> Refused:
-    """Why nothing is pushed beside an earlier push (INV-14)."""
-    there = state is EffectState.PRESENT
-    return Refused(
-        Code.EFFECT_PRESENT if there else Code.EFFECT_UNRECONCILED,
-        f"cannot push {item.id} again: its push {effect.id} is {state}",
-        f"'remit integrate {item.id}' goes on from what was seen; 'remit reconcile {effect.id}'"
-        " looks it up",
-        {"item": item.id, "effect": effect.id, "state": str(state)},
-    )
 
 
 def _planned(cmd: c.IntendPush, effect: str) -> Push:
@@ -359,42 +362,10 @@ def _fail(draft: Draft, cmd: c.FailIntegration) -> Refused | None:
     return None
 
 
-def _note(draft: Draft, cmd: c.NotePush) -> Refused | None:
-    """How a sender ended. Only an answer says that nothing is under way; silence says nothing."""
-    effect = effect_named(draft, cmd.effect)
-    item = draft.item(effect.item) if effect is not None else None
-    push = push_of(item, cmd.effect) if item is not None else None
-    if effect is None or push is None:
-        return bad("effect", cmd.effect, "the push of an item that was intended")
-    if cmd.end not in _ENDS:
-        return bad("end", cmd.end, "one of " + ", ".join(_ENDS))
-    if effect.attempt != cmd.attempt or effect.terminated_at is not None:
-        return bad("attempt", cmd.attempt, f"the one that intended {effect.id}, noted once")
-    if state_of(draft, effect) not in (EffectState.INTENDED, EffectState.UNCERTAIN):
-        return None  # it was looked up meanwhile, and more is known
-    said = cmd.said[:MAX_SAID]
-    until: int | None = draft.now
-    if cmd.end == "unanswered":
-        draft.emit("effect", effect.id, v.EffectUncertain("NO_RESPONSE", draft.ledger.epoch, None))
-        until = None if push.in_flight_ms is None else draft.now + push.in_flight_ms * 1_000
-    elif cmd.end != "unsent":
-        draft.emit(
-            "effect", effect.id, v.EffectSent(cmd.attempt, effect.fence, effect.payload_digest)
-        )
-        answer = v.EffectAnswered(
-            cmd.attempt, effect.fence, said or cmd.end, "", "", "", authoritative=False
-        )
-        draft.emit("effect", effect.id, answer)
-    evidence = f"{cmd.end}: {said}" if said else cmd.end
-    ended = v.WorkerTerminated(cmd.attempt, evidence[:MAX_SAID], draft.now, until)
-    draft.emit("effect", effect.id, ended)
-    return None
-
-
 HANDLERS: Final[dict[type[c.Command], Callable[[Draft, Any], Refused | None]]] = {
     c.IntendPush: _intend,
     c.FailIntegration: _fail,
-    c.NotePush: _note,
+    c.NotePush: note_push,
 }
 
-__all__ = ["HANDLERS", "WAYS", "open_push", "row_answer"]
+__all__ = ["HANDLERS", "WAYS", "row_answer"]

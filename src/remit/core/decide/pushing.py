@@ -15,7 +15,7 @@ from remit.core import effect_commands as ec
 from remit.core import effect_events as v
 from remit.core import item_events as e
 from remit.core.checks import Check, Result
-from remit.core.claims import EPOCH_CHANGED, effect_named, note_epoch, note_uncertain
+from remit.core.claims import EPOCH_CHANGED, effect_named, note_epoch, note_uncertain, state_of
 from remit.core.decide.asking import bad
 from remit.core.decide.closing import finish
 from remit.core.decide.repeating import repeat_until
@@ -24,12 +24,16 @@ from remit.core.effect_states import own_effect, suspect
 from remit.core.facts import Item, Push, Triage
 from remit.core.pushes import REQUEST, push_destination, push_record, settle_push
 from remit.core.reconcile import NO_BOUND, NONE, REQUEST_MAY_ARRIVE, Seen
-from remit.core.refusals import Refused
+from remit.core.refusals import Code, Refused
 from remit.core.status import Outcome, Status
 from remit.core.triage import RECONCILED, TriageKind, put_aside
 from remit.core.triage_records import Evidence, effect_mismatch, effect_uncertain
 from remit.core.view import Draft
 
+_MAX_SAID: Final = 500
+"""Longest word of a remote that is kept, in characters."""
+
+_ENDS: Final = ("answered", "refused", "unsent", "unanswered")
 _WAITING: Final = frozenset((TriageKind.CANCELLED_IN_FLIGHT, TriageKind.EFFECT_UNCERTAIN))
 """Records that only wait for a look-up; all others want somebody's decision."""
 
@@ -39,6 +43,50 @@ def push_of(item: Item, effect: str) -> Push | None:
     work = item.work
     named = (work.push, work.request) if work is not None else ()
     return next((push for push in named if push is not None and push.effect == effect), None)
+
+
+def open_push(item: Item, effect: Effect, state: EffectState) -> Refused:
+    """Why nothing is pushed beside an earlier push (INV-14)."""
+    there = state is EffectState.PRESENT
+    return Refused(
+        Code.EFFECT_PRESENT if there else Code.EFFECT_UNRECONCILED,
+        f"cannot push {item.id} again: its push {effect.id} is {state}",
+        f"'remit integrate {item.id}' goes on from what was seen; 'remit reconcile {effect.id}'"
+        " looks it up",
+        {"item": item.id, "effect": effect.id, "state": str(state)},
+    )
+
+
+def note_push(draft: Draft, cmd: c.NotePush) -> Refused | None:
+    """How a sender ended. Only an answer says that nothing is under way; silence says nothing."""
+    effect = effect_named(draft, cmd.effect)
+    item = draft.item(effect.item) if effect is not None else None
+    push = push_of(item, cmd.effect) if item is not None else None
+    if effect is None or push is None:
+        return bad("effect", cmd.effect, "the push of an item that was intended")
+    if cmd.end not in _ENDS:
+        return bad("end", cmd.end, "one of " + ", ".join(_ENDS))
+    if effect.attempt != cmd.attempt or effect.terminated_at is not None:
+        return bad("attempt", cmd.attempt, f"the one that intended {effect.id}, noted once")
+    if state_of(draft, effect) not in (EffectState.INTENDED, EffectState.UNCERTAIN):
+        return None  # it was looked up meanwhile, and more is known
+    said = cmd.said[:_MAX_SAID]
+    until: int | None = draft.now
+    if cmd.end == "unanswered":
+        draft.emit("effect", effect.id, v.EffectUncertain("NO_RESPONSE", draft.ledger.epoch, None))
+        until = None if push.in_flight_ms is None else draft.now + push.in_flight_ms * 1_000
+    elif cmd.end != "unsent":
+        draft.emit(
+            "effect", effect.id, v.EffectSent(cmd.attempt, effect.fence, effect.payload_digest)
+        )
+        answer = v.EffectAnswered(
+            cmd.attempt, effect.fence, said or cmd.end, "", "", "", authoritative=False
+        )
+        draft.emit("effect", effect.id, answer)
+    evidence = f"{cmd.end}: {said}" if said else cmd.end
+    ended = v.WorkerTerminated(cmd.attempt, evidence[:_MAX_SAID], draft.now, until)
+    draft.emit("effect", effect.id, ended)
+    return None
 
 
 def observed(draft: Draft, item: Item, effect: Effect, cmd: ec.ObserveEffect) -> Refused | None:
@@ -79,9 +127,7 @@ def _act(
 ) -> None:
     kinds = _kinds(draft, item)
     if effect.state is EffectState.CONTRADICTED:
-        if item.status in (Status.APPROVED, Status.TRIAGED) and (
-            TriageKind.EFFECT_MISMATCH not in kinds
-        ):
+        if not item.terminal and TriageKind.EFFECT_MISMATCH not in kinds:
             failed = [f"{k.check}: {k.observed}" for k in checks if k.result is Result.FAIL]
             found = effect_mismatch(
                 effect=effect.id,
