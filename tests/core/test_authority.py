@@ -21,8 +21,10 @@ from remit.core.decisions import Decision, DecisionKind, Option, effect_proposal
 from remit.core.effect_facts import EffectState
 from remit.core.events import ActorEnrolled
 from remit.core.facts import Actor, Ledger, Token
+from remit.core.item_events import ItemTriaged
 from remit.core.refusals import Code, Refused
 from remit.core.signing import Shown
+from remit.core.triage_shapes import values_of
 from remit.service.engine import Call, Done
 
 GO = (Option("go", "Do it"), Option("stay", "Leave it", permits=False, against="it is needed"))
@@ -430,6 +432,31 @@ def test_two_decisions_that_conflict_open_nothing() -> None:
     world.signed(HUMAN, c.AcceptDecision("D-2", rejected=(("go", "no"),)))
     world.signed(HUMAN, c.AcceptDecision("D-1"))
     assert world.status(item) == "held"
+
+
+@pytest.mark.parametrize("stage", ["ready", "leased", "intended"])
+def test_work_under_way_is_put_aside_when_its_decisions_come_to_conflict(stage: str) -> None:
+    """Both are named; an effect that is on its way is for a look-up instead (INV-13, INV-19)."""
+    world, item = final()
+    world.ok("bob", about(world, item))
+    world.signed(HUMAN, c.AcceptDecision("D-1"))
+    assert world.status(item) == "ready"
+    if stage != "ready":
+        lease = world.lease(item)
+        if stage == "intended":
+            world.ok("bob", c.IntendEffect(item, lease.fence))
+    world.ok("bob", about(world, item, recommended="stay"))
+    world.signed(HUMAN, c.AcceptDecision("D-2", rejected=(("go", "no"),)))
+    if stage == "intended":
+        assert world.status(item) == "leased"
+        return
+    assert world.triage_of(item) == ("conflicting-decisions",)
+    event = next(r.event for r in world.events() if isinstance(r.event, ItemTriaged))
+    assert values_of(event.evidence) == {"decision": ["D-2", "D-1"], "about": ["effect/PACKAGE-1"]}
+    record = world.item(item).triage[0]
+    world.no(HUMAN, c.ResolveTriage(record, "fail", "so"), Code.RESOLUTION_REFUSED)
+    world.ok(HUMAN, c.ResolveTriage(record, "requeue", "let us see"))
+    assert world.status(item) == "held", "they conflict still"
 
 
 def test_what_was_decided_holds_at_the_lease_and_at_the_intent_too() -> None:

@@ -67,9 +67,10 @@ class Attempt:
             "ship", self.item, "--commit", sha, *more, "--json", "--as", actor, cwd=cwd
         )
         assert ran.status in (2, 3, 5), ran
-        assert self.status() == "approved"
         details = ran.error["details"]
-        return str(details.get("repository_code") or ran.error["code"])
+        code = str(details.get("repository_code") or ran.error["code"])
+        assert self.status() == ("triaged" if code == "MAIN_REWRITTEN" else "approved")
+        return code
 
     def status(self) -> str:
         return str(self.repo.json("show", self.item)["status"])
@@ -133,6 +134,10 @@ def test_only_a_human_accepts_that_main_was_rewritten(attempt: Attempt) -> None:
     attempt.push("HEAD:main", "--force")
     landed = git(attempt.clone, "rev-parse", "HEAD")
     assert attempt.no_ship(landed) == "MAIN_REWRITTEN"
+    [record] = attempt.repo.json("triage", "list", "--kind", "remote-divergence")["records"]
+    told = {field["name"]: field["values"] for field in record["fields"]}
+    assert (told["expected"], told["observed"]) == ([lost], [landed])
+    attempt.repo.json("triage", "resolve", record["id"], "return", "--reason", "ours", actor="ann")
     assert attempt.no_ship(landed, "--accept-rewrite") == "ACTOR_KIND_REFUSED"
     assert attempt.no_ship(lost, "--accept-rewrite", actor="ann") == "COMMIT_UNMERGED"
     attempt.repo.json("ship", attempt.item, "--commit", landed)

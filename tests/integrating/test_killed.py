@@ -1,4 +1,4 @@
-"""kill -9 between any two steps, then the same call again: one push, and the same end."""
+"""kill -9 between any two steps, then the same call again: one push, and the same end (INV-14)."""
 
 from __future__ import annotations
 

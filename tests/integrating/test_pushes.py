@@ -253,7 +253,7 @@ def test_cancelled_while_it_was_pushed_is_settled_by_what_is_seen(lab: Lab) -> N
     lab.hook("update", f"{MAIN_ONLY}; kill -9 $PPID")
     for name in (lost, there):
         integration = lab.integration()
-        integration.pushes.look = lambda item: Refused(Code.REMOTE_UNREACHABLE, "away")  # type: ignore[method-assign]
+        integration.pushes.look = lambda item: Refused(Code.REMOTE_UNREACHABLE, "away")  # type: ignore[method-assign]  # nobody can look
         assert isinstance(integration.integrate(name), Refused)
         lab.ok("ann", c.CloseItem(name, "cancelled", c.Text("not wanted")))
         assert lab.item(name).status is Status.TRIAGED

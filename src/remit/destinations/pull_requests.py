@@ -43,7 +43,6 @@ from remit.ports.destination import (
 )
 
 OUTPUT_LIMIT_BYTES: Final = 1_048_576
-MOST_ARGUMENTS: Final = 100
 _SAID_CHARS: Final = 400
 
 

@@ -18,6 +18,7 @@ from hashlib import blake2b
 from itertools import permutations, product
 from typing import Any, Final
 
+from remit.core.effect_facts import Effect
 from remit.core.facts import DependencyKind, EdgeState, Fact, ImportRun, Item, Ledger, Rule, Triage
 from remit.core.ids import EPOCH_SHIFT
 from remit.core.status import Status
@@ -62,6 +63,7 @@ def local(item: Item, ghost: Ghost, get: Get) -> tuple[bytes, ...]:
         item.alias,
         (len(rows), item.plan.ambiguous, item.plan.rule, item.priority),
         ghost.approved[:1],
+        _pushed(item, get),
         sorted((rows[row], commit[:1], said) for row, commit, said in ghost.answers),
     )
     named = bool(item.holders) or (work is not None and work.reviewer != "")
@@ -78,6 +80,24 @@ def local(item: Item, ghost: Ghost, get: Get) -> tuple[bytes, ...]:
         # Version 2 writes no references, which depend on how often a value is held elsewhere.
         found.append(marshal.dumps(own, 2))
     return tuple(found)
+
+
+def _pushed(item: Item, get: Get) -> tuple[Any, ...] | None:
+    """What is known of the push of an item, without its seqs and times."""
+    push = item.work.push if item.work is not None else None
+    effect = get("effect", push.effect) if push is not None else None
+    if push is None or not isinstance(effect, Effect):
+        return None
+    return (
+        push.commit[:1],
+        push.markers,
+        str(effect.state),
+        effect.intents,
+        effect.terminated_at is not None,
+        effect.confirmed_fence > effect.fence,
+        effect.present_seq > 0,
+        effect.epoch,
+    )
 
 
 def _kind_of(get: Get, record: str) -> str:
@@ -126,15 +146,24 @@ class Keys:
         found = {}
         for name, item in items.items():
             lease = item.lease
+            until = self._arrives(state, item)
             place = order[item.rank] if item.status in _QUEUED else _PAST
             if lease is None:
-                found[name] = bytes((place,))
+                found[name] = bytes((place, *until))
                 continue
             live = lease.fence >> EPOCH_SHIFT == ledger.epoch
             ends = _distance(lease.expires_at - now)
             last = _distance(lease.acquired_at + self.longest_us - now)
             found[name] = bytes((place, live, *ends, *last))
         return found
+
+    def _arrives(self, state: State, item: Item) -> tuple[int, ...]:
+        """How long a push may still be under way, where that is known."""
+        push = item.work.push if item.work is not None else None
+        effect = self.stage.get(state, "effect", push.effect) if push is not None else None
+        if not isinstance(effect, Effect) or effect.arrives_until is None:
+            return ()
+        return _distance(effect.arrives_until - state.now)
 
     def _around(self, state: State, items: Mapping[str, Item]) -> bytes:
         """What holds for the whole world."""

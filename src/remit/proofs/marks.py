@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from remit.core import commands as c
+from remit.core import effect_events as v
 from remit.core import events as le
 from remit.core import item_events as e
 from remit.core.facts import Item
@@ -35,6 +36,11 @@ OF_REFUSALS: Final = {
     Code.ACTOR_KIND_REFUSED: "wrong-kind-of-actor",
 }
 """Marks that a refusal leaves by its code."""
+
+PUSH_MARKS: Final = frozenset(
+    ("push-intended", "push-red", "push-there", "push-gone", "push-contradicted", "push-unknown")
+)
+"""What may become of a push, and that it was none because a row was red."""
 
 MARKS: Final = (
     frozenset(OF_REFUSALS.values())
@@ -73,6 +79,7 @@ MARKS: Final = (
         "rule-opened",
         "renewal-capped",
     }
+    | PUSH_MARKS
     | EFFECT_MARKS
     | PLAN_MARKS
 )
@@ -106,7 +113,20 @@ def marks_of(stage: Stage, state: State, step: Step, taken: Taken) -> Iterator[s
     for decided in taken.decided:
         for rec in decided.events:
             fact = stage.get(state, "item", rec.stream)
+            if stage.world.has("push"):
+                yield from _of_push(rec.event)
             yield from _of_event(rec.event, fact if isinstance(fact, Item) else None, state)
+
+
+_PUSHED: Final = {"PRESENT": "there", "ABSENT": "gone", "CONTRADICTED": "contradicted"}
+
+
+def _of_push(event: object) -> Iterator[str]:
+    match event:
+        case e.IntegrationTested():
+            yield "push-intended" if event.effect else "push-red"
+        case v.EffectObserved():
+            yield f"push-{_PUSHED.get(str(event.state), 'unknown')}"
 
 
 def _of_event(event: object, old: Item | None, state: State) -> Iterator[str]:

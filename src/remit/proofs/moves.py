@@ -20,6 +20,8 @@ from remit.core.triage_records import Evidence, ambiguity, aside, ship_unverifia
 from remit.proofs.effect_moves import effect_moves
 from remit.proofs.keys import stage_ledger
 from remit.proofs.plan_moves import moments, plan_moves
+from remit.proofs.push_moves import push_moves
+from remit.proofs.push_steps import pushed
 from remit.proofs.world import (
     BASE,
     HEADS,
@@ -62,6 +64,9 @@ def moves(stage: Stage, state: State) -> Iterator[Step]:
     if world.plans is not None:
         yield from plan_moves(stage, state)
         ends += moments(stage, state)
+    if world.has("push"):
+        found = [pushed(stage, state, item) for item in items.values()]
+        ends += [e.arrives_until for e in found if e is not None and e.arrives_until is not None]
     yield from _time(state, ends)
 
 
@@ -255,6 +260,7 @@ _EACH: Final[dict[str, Offer]] = {
     "review": _review,
     "ship": _ship,
     "verify": _verify,
+    "push": push_moves,
     "triage": _triage,
     "close": _close,
     "waits": _waits,

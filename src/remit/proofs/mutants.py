@@ -14,6 +14,7 @@ from remit.proofs import worlds
 from remit.proofs.effect_mutants import EFFECT_MUTANTS
 from remit.proofs.faults import Mutant
 from remit.proofs.plan_mutants import PLAN_MUTANTS
+from remit.proofs.push_mutants import PUSH_MUTANTS
 from remit.proofs.triage_mutants import TRIAGE_MUTANTS
 
 _ASKING: Final = "remit.core.decide.asking"
@@ -346,6 +347,7 @@ MUTANTS: Final = (
         "lease-checks-all",
         ((f"{_CHOOSING}:barred", "overtaken(draft, item)", "False"),),
     ),
+    *PUSH_MUTANTS,
     *TRIAGE_MUTANTS,
     *EFFECT_MUTANTS,
     *PLAN_MUTANTS,

@@ -18,6 +18,7 @@ from remit.proofs.effect_cast import CLASS
 from remit.proofs.effect_properties import EFFECT_PROPERTIES, check_effects
 from remit.proofs.keys import stage_ledger
 from remit.proofs.plan_properties import PLAN_PROPERTIES, check_plans
+from remit.proofs.push_steps import PUSH_PROPERTIES
 from remit.proofs.triage_steps import TRIAGE_PROPERTIES
 from remit.proofs.world import HUMAN, IMPLEMENTERS, Stage, State
 
@@ -58,6 +59,7 @@ PROPERTIES: Final[dict[str, str]] = {
     "crash-writes-nothing": "INV-22",
     "way-to-the-end": "LIVENESS",
     **TRIAGE_PROPERTIES,
+    **PUSH_PROPERTIES,
     **EFFECT_PROPERTIES,
     **PLAN_PROPERTIES,
 }

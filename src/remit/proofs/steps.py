@@ -15,7 +15,6 @@ from typing import Any, Final
 from remit.core import commands as c
 from remit.core import effect_commands as k
 from remit.core import item_events as e
-from remit.core.effect_facts import Intent
 from remit.core.events import Recorded
 from remit.core.evolve import FoldError, evolve
 from remit.core.facts import LEDGER, Dependency, Fact, Item, Key, Ledger
@@ -24,6 +23,7 @@ from remit.proofs import oracle
 from remit.proofs.effect_steps import EffectSteps
 from remit.proofs.plan_steps import PlanSteps
 from remit.proofs.properties import Tally, Violation
+from remit.proofs.push_steps import PushSteps, landed, shipped
 from remit.proofs.triage_steps import TriageSteps
 from remit.proofs.world import NO_GHOST, Decided, Ghost, Stage, State, Taken
 
@@ -66,7 +66,8 @@ class Steps:
         self.stage = stage
         self.tally = tally
         self.effects = EffectSteps(stage, tally.demand) if stage.world.effects else None
-        self.triage = TriageSteps(stage, tally.demand, self._shipped)
+        self.triage = TriageSteps(stage, tally.demand)
+        self.pushes = PushSteps(stage, tally.demand)
         self.plans = PlanSteps(stage, tally.demand) if stage.world.plans else None
 
     def after(self, state: State, taken: Taken) -> State:
@@ -129,6 +130,8 @@ class Steps:
                 self.effects.event(state, decided, rec, get, out)
             if self.plans is not None:
                 self.plans.event(state, decided, rec, get, out)
+            if rec.stream.startswith("effect/push/"):
+                self.pushes.said(state, decided, rec)
             facts.update(out)
             touched.update(out)
             new = out.get(("item", rec.stream))
@@ -139,7 +142,7 @@ class Steps:
             fits = fact is mine or fact == mine
             self.tally.demand("fold-equals-decision", fits, key, "is", mine, "said", fact)
         for key in touched:
-            if key[0] in ("item", "triage"):
+            if key[0] in ("item", "triage", "effect"):
                 self._forget(state, key)
 
     def _forget(self, state: State, key: Key) -> None:
@@ -170,6 +173,7 @@ class Steps:
         if to in (*oracle.QUEUED, "leased", "in-review"):
             ghost = Ghost(ghost.fence, "", ghost.answers)
         self.triage.event(state, rec.actor, event, old, new)
+        self.pushes.moved(state, event, old)
         check = _CHECKS.get(type(event))
         if check is not None:
             ghost = check(self, state, decided, rec, event, old, new, ghost) or ghost
@@ -350,21 +354,14 @@ class Steps:
             self.tally.demand("resolve-never-forward", new.triage, old.id, "left early")
             return None
         origin, to = str(old.triaged_from), str(new.status)
-        shipped = self._shipped(state, old)
+        seen = shipped(self.stage, state, old)
         earlier = oracle.OPEN.index(to) <= oracle.OPEN.index(origin) or old.kind == "effect"
-        fits = to != "leased" and earlier and shipped == (to == "shipped")
+        fits = to != "leased" and earlier and seen == (to == "shipped")
         self.tally.demand("resolve-never-forward", fits, old.id, "from", origin, "to", to)
         if to in ("ready", "held"):
             kept = ev.resolution == "reconciled" and new.counted == old.counted
             self.tally.demand("attempts-counted", kept or new.counted == 0, new.counted)
         return None
-
-    def _shipped(self, state: State, item: Item) -> bool:
-        """Whether its commit was seen on main, or its effect in its destination."""
-        if item.kind == "delivery":
-            return item.work is not None and bool(item.work.shipped)
-        intent = self.stage.get(state, "intent", item.id)
-        return isinstance(intent, Intent) and bool(intent.shipped)
 
     def closed(
         self, state: State, by: Decided, rec: Recorded, ev: Any, old: Item, new: Item, ghost: Ghost
@@ -372,8 +369,7 @@ class Steps:
         """T12: by name, with its owner and, where superseded, its successor."""
         demand = self.tally.demand
         demand("one-owner", ev.owner and new.owner is None, "closed, owned by", new.owner)
-        shipped = self._shipped(state, old)
-        fits = not shipped or (ev.outcome == "superseded" and ev.successor)
+        fits = not landed(self.stage, state, old) or (ev.outcome == "superseded" and ev.successor)
         demand("shipped-by-observation", fits, "shipped, then closed as", ev.outcome)
 
 

@@ -14,6 +14,7 @@ from typing import Any, Final
 from remit.core import item_events as e
 from remit.core.effect_facts import Effect, Intent
 from remit.core.facts import Item, Triage
+from remit.proofs.push_steps import landed
 from remit.proofs.world import HUMAN, Stage, State
 
 TRIAGE_PROPERTIES: Final = {
@@ -104,12 +105,9 @@ def left_by(event: Any, before: tuple[str, ...]) -> bool:
 class TriageSteps:
     """Judges each event of an item for what it does to its records."""
 
-    def __init__(
-        self, stage: Stage, demand: Demand, shipped: Callable[[State, Item], bool]
-    ) -> None:
+    def __init__(self, stage: Stage, demand: Demand) -> None:
         self.stage = stage
         self.demand = demand
-        self.shipped = shipped
 
     def event(self, state: State, actor: str, event: Any, old: Item, new: Item) -> None:
         """One event, with the item before and after it."""
@@ -136,7 +134,8 @@ class TriageSteps:
 
     def _settled(self, state: State, actor: str, record: str, how: str, old: Item) -> None:
         kind, origin = self._kind(state, record), str(old.triaged_from)
-        right = record in old.triage and fits(kind, how, origin, shipped=self.shipped(state, old))
+        seen = landed(self.stage, state, old)
+        right = record in old.triage and fits(kind, how, origin, shipped=seen)
         self.demand("triage-by-its-kind", right, kind, "from", origin, "settled by", how)
         human = how not in BY_HUMANS.get(kind, ()) or actor == HUMAN
         self.demand("triage-by-its-kind", human, kind, "settled by", actor, "as", how)

@@ -34,6 +34,14 @@ DELIVERY: Final = World(
     actors=(*IMPLEMENTERS, "remit-verifier"),
     alive=True,
 )
+LANDING: Final = World(
+    "landing",
+    frozenset(("lease", "hold", "review", "push", "ship", "triage", "close", "adopt")),
+    items=1,
+    made=1,
+    actors=IMPLEMENTERS[:1],
+    limit=15_000,
+)
 WAITS: Final = World(
     "waits",
     frozenset((*_FLOW, "waits", "close", "supersede", "triage", "recheck", "create")),
@@ -180,6 +188,6 @@ AGAIN: Final = World(
     limit=10_000,
 )
 
-DELIVERIES: Final = (QUEUE, DELIVERY, WAITS, FAMILY, IMPORT, MANY, WHOLE)
+DELIVERIES: Final = (QUEUE, DELIVERY, LANDING, WAITS, FAMILY, IMPORT, MANY, WHOLE)
 EFFECTS: Final = (ADMIT, SAME, EFFECT, FENCED, UNBOUND, KEYED, RESTORED, FINAL, BUDGET, AGAIN)
 WORLDS: Final = {w.name: w for w in (*DELIVERIES, *EFFECTS, *PLANS)}

@@ -222,7 +222,13 @@ def _rewritten(
         f"{operation}: {upstream.remote_ref} of {upstream.remote!r} is {new}, which does not "
         f"contain {old}, the main observed before",
         "find out who rewrote main; then 'remit observe --accept-rewrite'. Both are kept",
-        {"previous_main_sha": old, "main_sha": new, "remote": upstream.remote, "url": url},
+        {
+            "previous_main_sha": old,
+            "main_sha": new,
+            "remote": upstream.remote,
+            "ref": upstream.remote_ref,
+            "url": url,
+        },
     )
 
 

@@ -28,7 +28,7 @@ from remit.service.answered import answer_under, event_under
 from remit.service.engine import Answer, Call, Done
 from remit.service.handed_in import branches_of, not_taken, taken_over
 from remit.service.operations import Operations
-from remit.service.outside import nothing_new, refused_by
+from remit.service.outside import divergence, nothing_new, refused_by
 from remit.service.reading.items import exact
 from remit.service.registered import finding_of, rows_of
 from remit.service.scoring import score_of
@@ -173,6 +173,7 @@ class Delivery:
         """Observe the remote's main and ship what was reviewed, if it is there (T08).
 
         Only a human may accept that main was rewritten since it was last observed. Refuses
+        ``MAIN_REWRITTEN``, and puts the item aside as ``remote-divergence``; and
         ``APPROVAL_STALE`` where a branch of the attempt, a row or a requirement is not what was
         approved; the item stays, since only a reviewer may send it back (T07).
         """
@@ -197,6 +198,10 @@ class Delivery:
             return not_taken(item, work, "ship")
         seen = self._observe(sha, work, branches, accept_rewrite)
         if isinstance(seen, RepositoryRefusal):
+            put = divergence(item.id, seen)
+            if put is not None:
+                again = f"{command_id}/diverged" if command_id else ""
+                self.operations.triage(put, command_id=again)
             return refused_by(seen)
         ship = c.ObserveShip(
             item.id,

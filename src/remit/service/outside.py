@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from typing import Final
 
+from remit.core.commands import OpenTriage, Text
 from remit.core.facts import Item
 from remit.core.gitfacts import RepositoryCode, RepositoryRefusal, Takeover
 from remit.core.refusals import Code, Refused
+from remit.core.triage_records import aside, remote_divergence
 
 _CODES: Final = {
     RepositoryCode.REMOTE_UNREACHABLE: Code.REMOTE_UNREACHABLE,
@@ -31,6 +33,20 @@ def refused_by(found: RepositoryRefusal) -> Refused:
     code = _CODES.get(found.code, Code.REPOSITORY_REFUSED)
     details = {"repository_code": found.code.value, **found.details}
     return Refused(code, found.message, found.hint, details)
+
+
+def divergence(item: str, found: RepositoryRefusal) -> OpenTriage | None:
+    """What puts an item aside where the remote's main was rewritten: people have to look at it."""
+    if found.code is not RepositoryCode.MAIN_REWRITTEN:
+        return None
+    told = found.details
+    evidence = remote_divergence(
+        remote=told["remote"],
+        ref=told["ref"],
+        expected=told["previous_main_sha"],
+        observed=told["main_sha"],
+    )
+    return aside(evidence, item, Text(found.message[:500]))
 
 
 def nothing_new(item: Item, taken: Takeover) -> Refused:

@@ -133,7 +133,7 @@ def _raised(job: Job, error: BaseException) -> None:
     elif isinstance(error, HandBack):
         _back(job, f"HANDED_BACK {error}")
     elif isinstance(error, GiveUp):
-        fail = c.FailWork(job.item.id, job.fence, error.kind, Text(plain(str(error))), (), job.spent_micros)  # fmt: skip
+        fail = c.FailWork(job.item.id, job.fence, error.kind, Text(plain(str(error))), error.evidence, job.spent_micros)  # fmt: skip
         job.close([fail], Ended(Ending.GIVEN_UP, error.kind))
     elif isinstance(error, IntentRefused) and error.code in NOT_NOW:
         _back(job, str(error.code))

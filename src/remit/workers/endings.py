@@ -6,12 +6,16 @@ anything of the world outside: whether an effect is there is for a look-up to sa
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
 from remit.core.refusals import Code, Refused
-from remit.core.triage import TriageKind
+from remit.core.status import Status
+from remit.core.triage_kinds import TriageKind
+from remit.core.triage_rules import RULES
+from remit.core.triage_shapes import faults
 from remit.ports import RemitError
 
 MOST_SAID: Final = 1_000
@@ -64,11 +68,27 @@ class HandBack(Exception):  # noqa: N818  # raised by a handler to say what it w
 
 
 class GiveUp(Exception):  # noqa: N818  # raised by a handler to say what it wants
-    """Raise it to put work aside for a person, with a typed record (default: ``refusal``)."""
+    """Raise it to put work aside for a person, with a typed record (default: ``refusal``).
 
-    def __init__(self, reason: str = "", kind: str = TriageKind.REFUSAL.value) -> None:
+    Every other kind needs its evidence, as ``NAME:VALUE``; ``remit triage kinds`` names the fields.
+    Raises ``ValueError`` where it does not fit the kind, or where only the ledger opens such records.
+    """
+
+    def __init__(
+        self,
+        reason: str = "",
+        kind: str = TriageKind.REFUSAL.value,
+        evidence: Sequence[str] = ("code:DECLINED",),
+    ) -> None:
         super().__init__(reason)
         self.kind = TriageKind(kind).value
+        self.evidence = tuple(evidence)
+        rule = RULES[TriageKind(kind)]
+        wrong = faults(TriageKind(kind), self.evidence)
+        if rule.core or Status.LEASED not in rule.origins:
+            wrong = ["no holder of a lease opens such a record"]
+        if wrong:
+            raise ValueError(f"cannot give up as {kind}: {'; '.join(wrong)}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from remit.core import commands as c
 from remit.core import decision_events as e
 from remit.core.canonical import digest_of
 from remit.core.decide.asking import bad, kind_of
+from remit.core.decide.conflicts import put_conflicts_aside
 from remit.core.decide.proving import Act, enact
 from remit.core.decisions import (
     AGENT_MAY_ACCEPT_FOR_HUMAN,
@@ -197,6 +198,7 @@ def _accept(draft: Draft, cmd: c.AcceptDecision) -> Refused | None:
         acts.append(("decision", old.id, e.DecisionSuperseded(found.id)))
     refused = enact(draft, f"accept {found.id}", *acts)
     if refused is None:
+        put_conflicts_aside(draft, found.id)
         make_due(draft, f"decision:{found.kind}", MAX_HOLDS)
     return refused
 

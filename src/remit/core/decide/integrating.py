@@ -192,7 +192,7 @@ def _failure(draft: Draft, item: Item, cmd: c.IntendPush, failed: list[c.RowFind
             commit=cmd.commit,
             row=[finding.row for finding in failed],
             requirement=[row.requirement for row in rows if isinstance(row, Row)],
-            found=[finding.reason for finding in failed],
+            found=[finding.reason or finding.result for finding in failed],
             log=[finding.log for finding in failed if finding.log],
             main=cmd.main_before,
         )

@@ -79,9 +79,7 @@ def _act(
 ) -> None:
     kinds = _kinds(draft, item)
     if effect.state is EffectState.CONTRADICTED:
-        if item.status in (Status.APPROVED, Status.TRIAGED) and (
-            TriageKind.EFFECT_MISMATCH not in kinds
-        ):
+        if not item.terminal and TriageKind.EFFECT_MISMATCH not in kinds:
             failed = [f"{k.check}: {k.observed}" for k in checks if k.result is Result.FAIL]
             found = effect_mismatch(
                 effect=effect.id,

@@ -97,7 +97,7 @@ def _apply(
         _settled(draft, item, record.id, cmd, "", item.status)
         return None
     target, reason, trigger, rank = _target(draft, item, how)
-    refused = moving(item, "T11", target)
+    refused = moving(item, "T11", target) or _landed_unapproved(item, target)
     if refused is not None:
         return refused
     _settled(draft, item, record.id, cmd, "T11", target, reason, trigger, rank)
@@ -105,6 +105,18 @@ def _apply(
         wait_on(draft, item.id)
         review(draft, item.id)
     return None
+
+
+def _landed_unapproved(item: Item, target: Status) -> Refused | None:
+    """Nothing brings back an approval that a reviewer took away, though what it was for landed."""
+    if target is not Status.APPROVED or item.triaged_from is Status.APPROVED:
+        return None
+    return Refused(
+        Code.RESOLUTION_REFUSED,
+        f"cannot resolve {item.id} to {target}: its push landed, and it was no longer approved",
+        "let another item put right what landed, and resolve this by 'supersede'",
+        {"item": item.id, "from": str(item.triaged_from)},
+    )
 
 
 def _target(draft: Draft, item: Item, how: Resolution) -> tuple[Status, str, str, int]:
