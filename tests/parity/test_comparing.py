@@ -13,6 +13,7 @@ from remit.proofs.parity.comparing import (
     EVIDENCE,
     FOLDED,
     PAYLOAD,
+    TAKEN_AWAY,
     Happening,
     History,
     compare,
@@ -73,6 +74,11 @@ def test_inv_18_the_contract_s_fields_are_compared() -> None:
         "entityKind", "eventType", "actor", "phase", "from", "to", "transitionId", "lease",
         "branch", "commits", "prUrl", "observedCommitSha", "outcome", "graphVersion",
     }  # fmt: skip
+
+
+def test_what_is_taken_away_is_three_fields_and_none_that_is_compared() -> None:
+    assert TAKEN_AWAY == ("seq", "createdAt", "conversationRef")
+    assert not set(TAKEN_AWAY) & {*FOLDED, *EVENT, *PAYLOAD, *EVIDENCE}
 
 
 def test_equal_histories_are_alike_whatever_their_seqs_and_command_ids() -> None:

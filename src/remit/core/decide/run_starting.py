@@ -206,6 +206,6 @@ def _proved(draft: Draft, cmd: StartRun) -> Refused | None:
     return Refused(
         Code.PARITY_UNPROVED,
         f"cannot start a run: the proof of parity of this version is: {found}",
-        "run 'remit prove parity' on this ledger first",
+        "prove it on this ledger first: 'remit prove parity --record'",
         {"proof": cmd.proof, "found": found},
     )

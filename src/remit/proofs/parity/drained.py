@@ -13,6 +13,7 @@ from typing import Final
 
 from remit.core import commands as c
 from remit.core.decisions import DecisionKind, Option
+from remit.core.ledger_facts import Ledger
 from remit.core.refusals import Refused
 from remit.core.run_decisions import run_proposal, run_scope
 from remit.core.run_facts import Run, RunBounds, RunEntry, RunStatus, RunStep
@@ -23,12 +24,12 @@ from remit.drain.hands import Hands
 from remit.drain.journey import Options
 from remit.drain.workplace import Told as News
 from remit.ports import OutcomeUnknown
-from remit.proofs.parity.hand import Gap, Taken, Told
 from remit.proofs.parity.meddling import Meddler
 from remit.proofs.parity.place import Place, Seen
 from remit.proofs.parity.scenario import SECOND, Kill
 from remit.proofs.parity.timing import Buried, Killed
 from remit.proofs.parity.watching import WatchedEngine
+from remit.proofs.parity.working import Gap, Taken, Told
 from remit.proofs.parity.world import HUMAN, REVIEWER, WORKER, World
 from remit.service.running import record_proof
 
@@ -131,7 +132,7 @@ class Drained:
         with self.world.store.read() as tx:
             ledger = tx.small()["ledger", "ledger"]
             waits = bool(tx.small().get(("count", "ready"), 0))
-        return waits and not ledger.kill_switch  # type: ignore[union-attr]
+        return waits and isinstance(ledger, Ledger) and not ledger.kill_switch
 
     def _run(self) -> None:
         """One run, from its start to its end, by as many processes as it takes."""

@@ -14,7 +14,10 @@ from typing import Final
 from remit.core.change import changed
 from remit.proofs.parity.scenario import (
     ACTS,
+    CAME,
     FINDING,
+    LANDING,
+    LEFT,
     SECOND,
     Act,
     Bounds,
@@ -201,4 +204,7 @@ def shrunk(scenario: Scenario, fails: Callable[[Scenario], bool], *, most: int =
     return scenario
 
 
-assert set(_FINDINGS) <= set(FINDING), "what is drawn is what can be scripted"
+assert set(_CAME) == set(CAME), "every end of an agent is drawn"
+assert set(_LEFT) == set(LEFT), "and everything that it may leave"
+assert set(_LANDING) == set(LANDING), "and everything that integration may meet"
+assert set(_FINDINGS) == set(FINDING), "and everything that the verifier may find"
