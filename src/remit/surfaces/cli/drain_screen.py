@@ -11,7 +11,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from remit.core.run_facts import Run
 from remit.drain.workplace import Told
@@ -120,8 +120,3 @@ def watching(session: Session, ledger: Ledger, record: Run) -> Iterator[Watch]:
         watch.live = live
         yield watch
         live.update(watch.table())
-
-
-def plain_events(watch: Watch) -> dict[str, Any]:
-    """How many entries ended in which way so far."""
-    return dict(watch.counts)
