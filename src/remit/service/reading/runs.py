@@ -51,6 +51,7 @@ def run_summary(run: Run) -> dict[str, Any]:
         },
         "live": [entry(one) for one in run.live],
         "refusals": run.refusals,
+        "refused": [{"item": item, "code": code} for item, code in run.refused],
         "resumes": run.resumes,
         "trace": f"remit run show {run.id}",
     }
