@@ -166,6 +166,8 @@ def test_no_sandbox_needs_a_decision_of_its_own(world: Drained) -> None:
     world.no(HUMAN, start(options=(*bare, ("sandbox-decision", "D-1"))), Code.DECISION_SCOPE)
     own = world.decide(scope=(WITHOUT_SANDBOX,))
     world.ok(HUMAN, start(options=(*bare, ("sandbox-decision", own))))
+    decision = world.fact("decision", own)
+    assert decision.consumed_by == (RUN,)  # type: ignore[union-attr]  # a decision
 
 
 def test_bad_bounds_and_names_begin_nothing(world: Drained) -> None:
