@@ -6,6 +6,7 @@
 PYTHON ?=
 JOBS   ?= auto
 ARGS   ?=
+PARITY ?=
 
 VENV   := .venv
 BIN    := $(VENV)/bin
@@ -56,7 +57,8 @@ $(BENCH)/.ready: requirements/build.lock requirements/bench.lock pyproject.toml 
 bench: $(BENCH)/.ready  ## Measure this machine, beside other queues
 	@$(BENCH)/bin/remit bench $(ARGS)
 
-prove: $(STAMP)  ## Explore small worlds, plant faults (minutes)
+prove: $(STAMP)  ## Drain and work by hand, explore small worlds, plant faults (minutes)
+	@$(BIN)/remit prove parity $(PARITY)
 	@$(BIN)/remit prove model --mutants $(ARGS)
 
 torture: $(STAMP)  ## Run the long forms of the tests (minutes)

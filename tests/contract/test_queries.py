@@ -436,6 +436,7 @@ def test_triage_oldest_first(store: Store) -> None:
         assert tx.triage(open_only=True, limit=9) == ["TR-3", "TR-1"]
         assert tx.triage(open_only=False, limit=9) == ["TR-2", "TR-3", "TR-1"]
         assert tx.triage(open_only=False, limit=1) == ["TR-2"]
+        assert tx.open_records() == 2
 
 
 def test_a_transaction_sees_its_own_writes(store: Store) -> None:

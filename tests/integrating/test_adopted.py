@@ -97,3 +97,12 @@ def test_a_push_of_a_lost_history_is_found_and_not_made_again(lab: Lab) -> None:
     assert work is not None
     lab.close()
     assert work.shipped in (lost.commit, work.head)
+
+
+def test_under_a_command_id_as_well_an_adopted_ledger_integrates(lab: Lab) -> None:
+    """The first try only leads to a look-up; the next one must not be answered with it again."""
+    name = lab.approved()
+    adopted(lab)
+    assert lab.integrate(name, command_id="run/1").outcome == "shipped"
+    assert lab.integrate(name, command_id="run/1").outcome == "shipped"
+    assert lab.events(name).count("IntegrationTested") == 2

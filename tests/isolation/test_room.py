@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import fcntl
 import stat
 import subprocess
+import tempfile
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +14,7 @@ import pytest
 from tests.isolation.conftest import SECRET, Cells, Host, guest, python
 
 from remit.core.checks import Result
+from remit.isolation import remains
 from remit.isolation.bubblewrap import BubblewrapSandbox
 from remit.isolation.elsewhere import NoSandbox
 from remit.isolation.secrets import before_work
@@ -225,3 +229,42 @@ def test_what_a_command_prints_is_never_the_hosts(cells: Cells, host: Host) -> N
     done = guest(cells(), "sh", "-c", f"cat {host.secret}; env")
     said: Any = done.stdout.whole().decode()
     assert SECRET not in said
+
+
+def test_a_folder_that_another_cell_clears_away_before_it_is_held_is_made_again(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Cells that are made side by side: one found the other's lock before it was taken."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    lock = fcntl.flock
+    cleared: list[int] = []
+
+    def slow(at: int, how: int) -> None:
+        if how == fcntl.LOCK_EX and not cleared:
+            cleared.append(remains.clear())
+        lock(at, how)
+
+    monkeypatch.setattr(fcntl, "flock", slow)
+    with ExitStack() as closing:
+        folder = remains.claim(closing)
+        assert (cleared, folder.is_dir()) == ([1], True)
+        assert remains.clear() == 0
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_in_a_sealed_room_the_clone_is_only_seen(cells: Cells, host: Host, tmp_path: Path) -> None:
+    exchange = tmp_path / "exchange"
+    exchange.mkdir()
+    (host.clone / "there").write_text("as it was\n")
+    cell = cells(writable=(exchange,), sealed=True)
+    tried = (
+        f"cat there; echo x > there; echo x > {host.clone}/new; mkdir sub; echo ok > {exchange}/out"
+    )
+    argv = cell.command(["sh", "-c", tried])
+    assert not isinstance(argv, SandboxRefusal)
+    done = subprocess.run(argv, capture_output=True, check=False, timeout=60)
+    assert done.stdout == b"as it was\n"
+    assert done.stderr.count(b"Read-only file system") == 3
+    assert sorted(p.name for p in host.clone.iterdir() if p.name != ".git") == ["there"]
+    assert (exchange / "out").read_text() == "ok\n"
+    assert refused(cell.probe()) == ()

@@ -16,6 +16,7 @@ from remit.core.refusals import Code
 from remit.ports import ItemQuery, ReadTx, RemitError
 from remit.service.reading import items as reading
 from remit.service.reading import triage, waiting
+from remit.service.reading.inbox import inbox
 from remit.wiring import Ledger
 
 
@@ -30,7 +31,7 @@ def seen(tx: ReadTx) -> dict[str, Any]:
         "all ready": reading.ready(tx, 0),
         "blocked": waiting.blocked(tx, 20),
         "records": triage.triage_list(tx, open_only=False, limit=0),
-        "inbox": waiting.inbox(tx, "ada", 20),
+        "inbox": inbox(tx, "ada", 20),
         "items": {name: _shown(tx, name) for name in names},
         "trees": {name: waiting.tree(tx, name) for name in names[:5]},
     }

@@ -170,7 +170,7 @@ def test_a_failed_clone_leaves_nothing(
 ) -> None:
     from remit.repository import clones
 
-    monkeypatch.setattr(clones, "_fetch_args", lambda source, spec: ["fetch", "--no-such-option"])
+    monkeypatch.setattr(clones, "fetch_args", lambda source, spec: ["fetch", "--no-such-option"])
     refused(repo.make_clone("W-1", lab.root / "c", "work"), RepositoryCode.CLONE_FAILED)
     assert not (lab.root / "c").exists()
 

@@ -4,7 +4,7 @@ The core's own traffic keeps to the lifecycle. Here people also come and go, goa
 changes, attempts tell of clones and commits, long texts become blobs and are erased, rows of an import
 are put aside, and what only remit itself asks (expiry, settlement, a late report, a clock's jump) is
 asked directly, at moments when it makes no sense too. Effect work and limits are in ``effect_asking``, plans in
-``plan_asking``. ``ASKED`` has a way to ask for each command, and
+``plan_asking``, runs in ``run_asking``. ``ASKED`` has a way to ask for each command, and
 ``test_every_command_is_asked`` holds it to the commands of the core.
 """
 
@@ -23,6 +23,7 @@ from tests.stateful.deciding import Deciding
 from tests.stateful.effect_asking import EffectAsking
 from tests.stateful.plan_asking import PlanAsking
 from tests.stateful.proving import Proving
+from tests.stateful.run_asking import RunAsking
 from tests.stateful.succeeding import Succeeding
 
 from remit.core import commands as c
@@ -60,6 +61,7 @@ PROFILES = {
     "waiting": WAITING,
     "effects": MIXED,
     "plans": MIXED,
+    "runs": MIXED,
 }
 """Weights of the core's ways of asking, by what an example is mostly about."""
 
@@ -76,6 +78,8 @@ class Everything(Traffic):
         self.proving = Proving(self.world)
         self.share = 0.7 if profile == "effects" else 0.15
         self.plans = PlanAsking(self.world)
+        self.runs = RunAsking(self.world)
+        self.run_share = 0.5 if profile == "runs" else 0.03
         self.authority = 0.08
         self.planned = 0.5 if profile == "plans" else 0.05
         self.succeeding = Succeeding(self.world, self.plans)
@@ -88,6 +92,8 @@ class Everything(Traffic):
             return self.succeeding.ask(self.rnd)
         if self.rnd.random() < self.planned:
             return self.plans.ask(self.rnd)
+        if self.rnd.random() < self.run_share:
+            return self.runs.ask(self.rnd)
         if self.rnd.random() < self.share:
             return self.effect_work.ask(self.rnd)
         if self.rnd.random() < 0.25:

@@ -35,6 +35,7 @@ from tests.stores.postgres.server import Server
 from remit.core import commands as c
 from remit.core.evolve import evolve
 from remit.core.facts import FACT_TYPES, Fact
+from remit.core.moments import Standing, apply
 from remit.core.refusals import Code, Refused
 from remit.ports import ReadTx, RemitError, Store
 from remit.service import transfer
@@ -267,8 +268,10 @@ class Trio:
 
         def fold(tx: ReadTx) -> list[Any]:
             facts: dict[Any, Any] = {}
+            standing = Standing()
             for recorded in tx.events(0, whole.ALL):
-                facts.update(evolve(lambda kind, n: facts.get((kind, n)), recorded))
+                delta = evolve(lambda kind, n: facts.get((kind, n)), recorded)
+                apply(facts, delta, standing, recorded.seq)
             return [(key, fact) for key, fact in facts.items() if fact is not None]
 
         self.same.same("rebuild", lambda store, _: store.rebuild(fold, swap=True))

@@ -230,6 +230,7 @@ QUESTIONS: dict[str, Question] = {
     "gated": lambda tx, items: [tx.gated(i.gate, 1, 9) for i in items if i.gate],
     "found": lambda tx, _: tx.find(PREFIXES[tx.head().seq % len(PREFIXES)], 40),
     "names": lambda tx, _: tx.names(KINDS[tx.head().seq % len(KINDS)], "A-2", 50),
+    "open records": lambda tx, _: tx.open_records(),
     "triage": lambda tx, _: (tx.triage(open_only=True, limit=9), tx.triage(open_only=False, limit=99)),
     "paths": lambda tx, items: [tx.reaches(a.id, b.id, 50) for a in items[:3] for b in items[-3:]],
     "stream": lambda tx, items: [tx.stream(i.id, 1, 99) for i in items[-2:]],

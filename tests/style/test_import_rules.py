@@ -1,7 +1,8 @@
 """The import contracts hold on the tree, and each one breaks when its rule is broken.
 
 A copy of the package gets one bad import; the contract that should object must be the one that does.
-So no surface reaches a store past the operations (INV-17).
+So no surface, and no drain, reaches a store past the operations (INV-17); what no import shows is looked
+for in ``test_past_operations``.
 """
 
 import os
@@ -57,6 +58,11 @@ def copy(tmp_path: Path) -> Path:
         ("layers", "drain/probe.py", "import remit.wiring"),
         ("adapters", "drain/probe.py", "import remit.documents"),
         ("drain", "drain/agents/probe.py", "import apsw"),
+        ("adapters", "drain/probe.py", "from remit.stores.memory import MemoryStore"),
+        ("operations", "drain/probe.py", "from remit.core.decide import decide"),
+        ("operations", "drain/probe.py", "from remit.core.view import Draft"),
+        ("operations", "surfaces/cli/probe.py", "import remit.core.decide.leases"),
+        ("operations", "workers/probe.py", "from remit.service.group import GroupEngine"),
         ("warden", "drain/processes.py", "import msgspec"),
         ("warden", "drain/groups.py", "import remit.core.refusals"),
     ],

@@ -91,6 +91,8 @@ NAMED: Final = frozenset(
         "link",
         "token",
         "signature",
+        "run",
+        "proof",
     )
 )
 """Kinds whose ids are free names, so that their streams need the kind before them."""

@@ -38,6 +38,7 @@ from remit.core.ledger_facts import (
     Token,
 )
 from remit.core.limit_facts import Limit, Rate, Spend
+from remit.core.moment_facts import Moment
 from remit.core.plan_facts import (
     Attempt,
     ClearedLink,
@@ -56,6 +57,7 @@ from remit.core.plan_facts import (
     Source,
     Triage,
 )
+from remit.core.run_facts import Proof, Run, RunEntry, RunUse
 from remit.core.status import TERMINAL, Kind, Outcome, Owner, OwnerKind, Status, owner_kind
 from remit.core.work_facts import Push, RowOutcome, Work
 
@@ -88,17 +90,22 @@ __all__ = [
     "LaneId",
     "Lease",
     "Ledger",
+    "Moment",
     "OpenApply",
     "Plan",
     "PlanRevision",
     "Planned",
     "Policy",
+    "Proof",
     "Push",
     "Redaction",
     "Requirement",
     "Row",
     "RowOutcome",
     "Rule",
+    "Run",
+    "RunEntry",
+    "RunUse",
     "Signed",
     "Source",
     "Token",
@@ -132,6 +139,7 @@ COUNTERS: Final = (
     "decision",
     "human-keys",
     "signed-through",
+    "run",
 )
 """Counters of the ledger, each an integer fact ``("counter", name)``; absent means zero."""
 
@@ -302,6 +310,11 @@ Fact = (
     | Decided
     | Token
     | Signed
+    | Run
+    | RunEntry
+    | RunUse
+    | Proof
+    | Moment
     | int
     | str
 )
@@ -350,5 +363,10 @@ FACT_TYPES: Final[dict[str, type]] = {
     "token": Token,
     "signature": Signed,
     "key": str,
+    "run": Run,
+    "run-entry": RunEntry,
+    "run-use": RunUse,
+    "proof": Proof,
+    "moment": Moment,
 }
 """Which type a kind of fact has; stores decode by it."""

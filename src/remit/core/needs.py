@@ -8,6 +8,7 @@ that is missing here costs time and never correctness.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Final
 
 from remit.core import commands as c
 from remit.core import effect_commands as k
@@ -18,6 +19,17 @@ from remit.core.ids import is_item_id
 from remit.core.intents import policy_keys
 from remit.core.planning.bundle import KINDS, PlanNode
 from remit.core.trace_commands import ClearLink
+
+RUNNING: Final = (
+    c.ChooseItem,
+    c.CheckpointRun,
+    c.SettleRunItem,
+    c.NoteRefusal,
+    c.ResumeRun,
+    c.AskRunStop,
+    c.StopRun,
+)
+"""Commands about a run that is there."""
 
 
 def needs(command: c.Command, ask: c.Ask) -> Iterable[Key]:
@@ -30,6 +42,8 @@ def needs(command: c.Command, ask: c.Ask) -> Iterable[Key]:
     item = getattr(command, "item", "")
     if item:
         keys.append(("item", item))
+    if isinstance(command, RUNNING):
+        keys.append(("run", command.run))
     match command:
         case c.CreateItem():
             keys.append(("lane", lane_of(command.work_class, command.tenant)))
@@ -54,6 +68,9 @@ def needs(command: c.Command, ask: c.Ask) -> Iterable[Key]:
             keys.append(("effect", command.effect))
         case c.AcceptDecision() | c.RejectDecision():
             keys.append(("decision", command.decision))
+        case c.StartRun():
+            keys += [("actor", command.actor), ("decision", command.decision)]
+            keys += [("run-use", command.decision), ("proof", command.proof)]
         case c.ResolveTriage():
             keys.append(("triage", command.record))
         case pc.ApplyPlanRecord() | pc.ApplyPlanItem():

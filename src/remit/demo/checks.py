@@ -26,6 +26,7 @@ from remit.core.planning.check import Problem
 from remit.core.refusals import Code
 from remit.demo import plan
 from remit.demo.bundle import PLANNED
+from remit.demo.draining import Drained
 from remit.demo.governing import COMING, Governed
 from remit.demo.person import NO_KEY
 from remit.demo.play import Witness
@@ -62,6 +63,7 @@ class Found:
     node: str
     report: Report
     output: str
+    drained: Drained
 
     def of(self, kind: type[E], alias: str = "") -> list[tuple[Recorded, E]]:
         """Events of a kind, of one item or of all."""
@@ -100,6 +102,14 @@ def judge(found: Found, expected: Mapping[str, str] = plan.EXPECTED) -> list[Out
 
 def _is(name: str, observed: object, required: object) -> Outcome:
     return Outcome(name, observed == required, str(observed), str(required))
+
+
+def _drains(found: Found) -> list[Outcome]:
+    """What a drain brought to its end; nothing is promised where there is no sandbox."""
+    if found.drained.why_not:
+        return []
+    name = f"a drain in a sandbox brings {found.drained.item or 'an item'} to its end"
+    return [_is(name, found.drained.status, "verified")]
 
 
 def _imports(found: Found) -> list[Outcome]:
@@ -289,6 +299,7 @@ _CHECKS: Final[tuple[Callable[[Found], list[Outcome]], ...]] = (
     _landed,
     _people,
     _proof,
+    _drains,
 )
 
 

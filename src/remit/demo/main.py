@@ -24,6 +24,7 @@ from remit.core.refusals import Code, Refused, meaning
 from remit.demo import plan, stage
 from remit.demo.bundle import NAME
 from remit.demo.checks import Found, Outcome, exit_status, judge
+from remit.demo.draining import Drained, drain
 from remit.demo.governing import Governed, Governing
 from remit.demo.landing import Landing
 from remit.demo.play import Play, Witness
@@ -112,8 +113,9 @@ def play(room: Room, teller: Teller) -> Played:
         governed = _govern(room, ledger, teller)
         landing = Landing(room, ledger)
         witness = Play(room, ledger, url, teller, landing).run()
+        drained = drain(room, ledger, teller)
         room.git(plan.OWNER, room.repository, "pull", "--quiet", "--ff-only", "origin", "main")
-        found = gather(room, ledger, imported, governed, witness)
+        found = gather(room, ledger, imported, governed, witness, drained)
     finally:
         ledger.close()
     return Played(room, url, found, judge(found), time.monotonic() - started)
@@ -148,7 +150,12 @@ def _say_policy(ledger: Ledger, teller: Teller) -> None:
 
 
 def gather(
-    room: Room, ledger: Ledger, imported: Imported, governed: Governed, witness: Witness
+    room: Room,
+    ledger: Ledger,
+    imported: Imported,
+    governed: Governed,
+    witness: Witness,
+    drained: Drained,
 ) -> Found:
     """Read everything that the checks and the closing look at."""
     with ledger.reading() as tx:
@@ -175,6 +182,7 @@ def gather(
         place.node if place else "",
         verify(ledger.store, fold=evolve, signatures=signatures()),
         (tried.stdout or tried.stderr).strip(),
+        drained,
     )
 
 
@@ -209,6 +217,7 @@ def data_of(played: Played) -> dict[str, Any]:
         ],
         "killed": found.witness.half_done | {"exit": found.witness.killed_exit},
         "late_report": found.witness.late,
+        "drained": asdict(found.drained),
         "processes": found.witness.pids,
         "trace": found.trace,
         "events": found.report.events,

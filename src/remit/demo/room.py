@@ -132,6 +132,7 @@ class Room:
         return kept | {
             "HOME": str(self.home),
             "XDG_CONFIG_HOME": str(self.home),
+            "XDG_CACHE_HOME": kept.get("XDG_CACHE_HOME") or str(Path.home() / ".cache"),
             "GIT_CONFIG_GLOBAL": str(self.home / "gitconfig"),
             "GIT_CONFIG_NOSYSTEM": "1",
             "GIT_TERMINAL_PROMPT": "0",

@@ -63,7 +63,7 @@ def interpreter() -> tuple[Path, Path]:
 def unfit(room: Room) -> SandboxRefusal | None:
     """Refuse a room with a path that is no plain folder or shows more than it should."""
     home = own_home()
-    written = {room.clone, *room.writable}
+    written = {*room.writable} if room.sealed else {room.clone, *room.writable}
     for path, writable in mounts(room):
         fault = ""
         try:
@@ -103,7 +103,7 @@ def own_home() -> Path | None:
 def mounts(room: Room) -> Iterator[tuple[Path, bool]]:
     """Every path that the room shows, and whether it may be written; outer ones first."""
     listed = dict.fromkeys(room.read_only, False)
-    listed |= dict.fromkeys((room.clone, *room.writable), True)
+    listed |= {room.clone: not room.sealed} | dict.fromkeys(room.writable, True)
     yield from sorted(listed.items(), key=lambda entry: len(entry[0].parts))
 
 

@@ -71,7 +71,8 @@ def laid(cell: BubblewrapCell) -> Iterator[Traps]:
             "canary": str(folder / "canary"),
             "secret": str(folder / "secret"),
             "repository": str(folder / "repository"),
-            "clone": str(room.clone),
+            # Tries that need a folder to write in get one that the guest has.
+            "clone": str(room.writable[0] if room.sealed and room.writable else room.clone),
             "read_only": [str(path) for path in room.read_only],
             "homes": {
                 str(home): _leading(cell, home)

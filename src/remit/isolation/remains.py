@@ -10,6 +10,7 @@ the same temporary folder.
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import os
 import shutil
@@ -26,15 +27,27 @@ _LOCK, _GROUPS = "lock", "groups"
 _UNLOCKED_S: Final = 60.0
 """How long a folder may be without its lock: its maker is about to take it, or died first."""
 
+_CLAIMS: Final = 100
+"""How often a folder is made where others clear it away before it is held."""
+
 
 def claim(closing: ExitStack) -> Path:
-    """Make a cell's folder and hold it until the stack is closed."""
-    folder = Path(tempfile.mkdtemp(prefix=PREFIX)).resolve()
-    closing.callback(shutil.rmtree, folder, ignore_errors=True)
-    at = os.open(folder / _LOCK, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
-    closing.callback(os.close, at)
-    fcntl.flock(at, fcntl.LOCK_EX)
-    return folder
+    """Make a cell's folder and hold it until the stack is closed.
+
+    Raises ``OSError`` where none can be made.
+    """
+    for _ in range(_CLAIMS):
+        with ExitStack() as making:
+            folder = Path(tempfile.mkdtemp(prefix=PREFIX)).resolve()
+            making.callback(shutil.rmtree, folder, ignore_errors=True)
+            at = os.open(folder / _LOCK, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+            making.callback(os.close, at)
+            fcntl.flock(at, fcntl.LOCK_EX)
+            # Another one may have found the lock free before it was taken, and cleared it away.
+            if (folder / _LOCK).exists():
+                closing.push(making.pop_all())
+                return folder
+    raise OSError(errno.EAGAIN, "others clear away each folder that is made", tempfile.gettempdir())
 
 
 def note(folder: Path, groups: Groups) -> None:

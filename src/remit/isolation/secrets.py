@@ -66,6 +66,11 @@ _SETTINGS = re.compile(
 )
 
 
+def suspicious(text: str) -> bool:
+    """Whether a text holds what is written like a credential: too little to judge, enough to withhold."""
+    return _LOOKS.search(text) is not None
+
+
 def before_work(room: Room) -> tuple[Probe, ...]:
     """Say whether a room holds credentials: in its environment, its paths, its clone's settings."""
     return (

@@ -168,14 +168,17 @@ class Git:
 
     def environment(self, trust: Trust) -> dict[str, str]:
         """Build the environment of a run; nothing of remit's own, no variable that moves git."""
-        source = dict(os.environ if self.inherited is None else self.inherited)
-        if "PATH" in source:
-            source["PATH"] = absolute_path(source["PATH"])
+        found: Mapping[str, str] = os.environ if self.inherited is None else self.inherited
         if trust is Trust.ISOLATED:
-            kept = {name: source[name] for name in _ISOLATED_KEEPS if name in source}
+            kept = {name: found[name] for name in _ISOLATED_KEEPS if name in found}
+            if "PATH" in kept:
+                kept["PATH"] = absolute_path(kept["PATH"])
             own = {"GIT_CONFIG_GLOBAL": str(ISOLATED_CONFIG), "GIT_CONFIG_NOSYSTEM": "1"}
             own |= {"GIT_NO_LAZY_FETCH": "1", "GIT_OPTIONAL_LOCKS": "0", "GIT_ATTR_NOSYSTEM": "1"}
             return kept | _ALWAYS | own
+        source = dict(found)
+        if "PATH" in source:
+            source["PATH"] = absolute_path(source["PATH"])
         kept = {
             name: value
             for name, value in source.items()

@@ -128,14 +128,17 @@ def run_bounded(
     Raises `OSError` where the program cannot be started at all.
     """
     started = time.monotonic()
-    with tempfile.TemporaryFile() as feed:
-        feed.write(stdin)
-        feed.seek(0)
+    with contextlib.ExitStack() as stack:
+        feed: IO[bytes] | int = subprocess.DEVNULL
+        if stdin:
+            feed = stack.enter_context(tempfile.TemporaryFile())
+            feed.write(stdin)
+            feed.seek(0)
         process = subprocess.Popen(
             list(argv),
             cwd=cwd,
             env=dict(environment),
-            stdin=feed if stdin else subprocess.DEVNULL,
+            stdin=feed,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT if merge_stderr else subprocess.PIPE,
             start_new_session=True,
@@ -145,6 +148,8 @@ def run_bounded(
     for capture in captures:
         capture.start()
     ended = _watch(process)
+    with _GUARD:
+        _RUNNING.add(process)
     try:
         timed_out = not ended.wait(timeout_ms / 1000)
         if timed_out:
@@ -153,12 +158,31 @@ def run_bounded(
     finally:
         _signal_group(process, _KILL)
         ended.wait(_KILL_WAIT_S)
+        with _GUARD:
+            _RUNNING.discard(process)
         exit_code = _reap(process)
     duration_ms = int((time.monotonic() - started) * 1000)
     for capture in captures:
         capture.join(_DRAIN_S)
     kept = [capture.captured() for capture in captures] + [Captured(b"", b"", 0)]
     return Finished(exit_code, timed_out, duration_ms, kept[0], kept[1])
+
+
+_RUNNING: set[subprocess.Popen[bytes]] = set()
+_GUARD = threading.Lock()
+
+
+def end_running() -> int:
+    """Kill every program that this process runs in here right now; how many those were.
+
+    For a process that must end within a bound: whoever waits for one of them learns that a signal
+    ended it.
+    """
+    with _GUARD:
+        found = list(_RUNNING)
+        for process in found:
+            _signal_group(process, _KILL)
+    return len(found)
 
 
 def absolute_path(path: str) -> str:

@@ -81,7 +81,8 @@ class Room:
     `clone` and `writable` may be written; `read_only` are seen. `commands` are the programs that
     may be started (names on the cell's path, or absolute paths that the cell shows). `environment`
     is all that passes, beside the few variables that the cell sets itself. `granted` names those
-    of them that are credentials on purpose; the guest can keep what it is given.
+    of them that are credentials on purpose; the guest can keep what it is given. In a `sealed` room
+    the clone is only seen as well.
     """
 
     attempt: str
@@ -93,6 +94,7 @@ class Room:
     environment: Mapping[str, str] = field(default_factory=dict)
     granted: tuple[str, ...] = ()
     limits: CellLimits = CellLimits()
+    sealed: bool = False
 
 
 @dataclass(frozen=True, slots=True)

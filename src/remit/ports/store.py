@@ -243,6 +243,10 @@ class ReadTx(Protocol):
         """Triage record ids, oldest first."""
         ...
 
+    def open_records(self) -> int:
+        """How many triage records are open."""
+        ...
+
     def stream(self, stream: str, after: int, limit: int) -> list[Recorded]:
         """Events of one stream by version."""
         ...

@@ -17,7 +17,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any, Final
 
-PLANTED_IN: Final = ("remit.core", "remit.service")
+PLANTED_IN: Final = ("remit.core", "remit.service", "remit.drain")
 """Where references to a changed function are looked for."""
 
 

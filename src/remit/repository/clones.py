@@ -74,14 +74,14 @@ def _fill_clone(
     name = main.ref.removeprefix("refs/heads/")
     tracking = f"refs/remotes/{main.remote}/{name}"
     ours = f"refs/heads/{branch}"
-    if refusal := _new_repository(host, directory, operation):
+    if refusal := new_repository(host, directory, operation):
         return refusal
     git_dir = directory / ".git"
     if sharing is ObjectSharing.BORROWED:
-        _borrow(git_dir / "objects", host.common_dir / "objects")
+        borrow(git_dir / "objects", host.common_dir / "objects")
     source = str(host.common_dir)
     steps = [
-        _fetch_args(source, f"{main.main_sha}:{tracking}"),
+        fetch_args(source, f"{main.main_sha}:{tracking}"),
         ["config", f"remote.{main.remote}.url", main.url],
         [
             "config",
@@ -97,7 +97,7 @@ def _fill_clone(
     return _in_order(host, directory, steps, operation, RepositoryCode.CLONE_FAILED)
 
 
-def _new_repository(host: Host, directory: Path, operation: str) -> RepositoryRefusal | None:
+def new_repository(host: Host, directory: Path, operation: str) -> RepositoryRefusal | None:
     """Lay an empty repository without template, so without hooks, in the host's hash."""
     hash_name = "sha256" if len(host.zero) == 64 else "sha1"
     args = ["init", "--quiet", "--template=", f"--object-format={hash_name}"]
@@ -106,12 +106,14 @@ def _new_repository(host: Host, directory: Path, operation: str) -> RepositoryRe
     return done if isinstance(done, RepositoryRefusal) else None
 
 
-def _borrow(objects: Path, lender: Path) -> None:
+def borrow(objects: Path, lender: Path) -> None:
+    """Let a repository's objects be read from a lender's as well."""
     (objects / "info").mkdir(exist_ok=True)
     (objects / "info" / "alternates").write_bytes(os.fsencode(lender) + b"\n")
 
 
-def _fetch_args(source: str, refspec: str) -> list[str]:
+def fetch_args(source: str, refspec: str) -> list[str]:
+    """The arguments that fetch exactly one thing, and nothing that a configuration adds."""
     args = ["fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules"]
     return [*args, "--refmap=", "--end-of-options", source, refspec]
 
@@ -208,6 +210,8 @@ def _bring(
     host: Host, clone_dir: Path | None, head: str, kept: str, operation: str
 ) -> RepositoryRefusal | None:
     """Fetch `head` from the guest where the host does not have it already."""
+    if head in host.seen:
+        return None
     kind = host.object_type(head, operation)
     if isinstance(kind, RepositoryRefusal):
         return kind
@@ -223,9 +227,9 @@ def _bring(
         )
     with tempfile.TemporaryDirectory(prefix="remit-takeover-") as name:
         staging = Path(name)
-        if refusal := _new_repository(host, staging, operation):
+        if refusal := new_repository(host, staging, operation):
             return refusal
-        _borrow(staging / ".git" / "objects", objects)
+        borrow(staging / ".git" / "objects", objects)
         guests.distrust(staging)
         present = host.git.run(
             ["cat-file", "--batch-check=%(objecttype)"],
@@ -237,7 +241,7 @@ def _bring(
         if isinstance(present, GitRun) and present.text != "commit":
             return _not_there(present.text, head, clone_dir, operation)
         fetched = host.run(
-            _fetch_args(str(staging / ".git"), f"{head}:{kept}"),
+            fetch_args(str(staging / ".git"), f"{head}:{kept}"),
             operation,
             network=True,
         )
@@ -262,9 +266,9 @@ def left_behind(host: Host, clone_dir: Path, head: str) -> tuple[str, ...] | Rep
     """Name what a guest changed and did not commit; see `GitRepository.left_behind`."""
 
     def stage(staging: Path, objects: Path) -> RepositoryRefusal | None:
-        refusal = _new_repository(host, staging, "look at what is left")
+        refusal = new_repository(host, staging, "look at what is left")
         if refusal is None:
-            _borrow(staging / ".git" / "objects", objects)
+            borrow(staging / ".git" / "objects", objects)
         return refusal
 
     return guests.left_behind(host, clone_dir, head, stage)
@@ -275,9 +279,9 @@ def clean_checkout(host: Host, sha: str, directory: Path) -> CheckoutMade | Repo
     operation = f"check out {sha[:80]}"
     if refusal := host.require_commit(sha, operation) or claim_directory(directory, operation):
         return refusal
-    refusal = _new_repository(host, directory, operation)
+    refusal = new_repository(host, directory, operation)
     if refusal is None:
-        _borrow(directory / ".git" / "objects", host.common_dir / "objects")
+        borrow(directory / ".git" / "objects", host.common_dir / "objects")
         steps = [["checkout", "--quiet", "--detach", "--force", "--no-guess", sha]]
         refusal = _in_order(host, directory, steps, operation, RepositoryCode.CHECKOUT_FAILED)
     if refusal is not None:

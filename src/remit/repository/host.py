@@ -12,7 +12,7 @@ damaged history is a refusal, never "not merged".
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from remit.core.gitfacts import RepositoryCode, RepositoryRefusal, is_full_sha
@@ -25,7 +25,7 @@ class Host:
 
     `common_dir` is the directory that all its worktrees share; `top` is where relative remote
     paths start (the work tree, or `common_dir` of a bare repository); `zero` is the null object
-    name of its hash.
+    name of its hash. `seen` holds commits that were found here: an object never becomes another.
     """
 
     git: Git
@@ -33,6 +33,7 @@ class Host:
     common_dir: Path
     shallow: bool
     zero: str
+    seen: set[str] = field(default_factory=set, compare=False, repr=False)
 
     def run(
         self,
@@ -71,9 +72,13 @@ class Host:
 
     def require_commit(self, sha: str, operation: str) -> RepositoryRefusal | None:
         """Refuse anything but a commit that is present: BAD_SHA, COMMIT_ABSENT, NOT_A_COMMIT."""
+        if sha in self.seen:
+            return None
         kind = self.object_type(sha, operation)
         if isinstance(kind, RepositoryRefusal):
             return kind
+        if kind == "commit":
+            self.seen.add(sha)
         if kind == "missing":
             return RepositoryRefusal(
                 RepositoryCode.COMMIT_ABSENT,

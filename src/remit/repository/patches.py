@@ -99,6 +99,19 @@ def artifact_diff(
     )
 
 
+def change_text(host: Host, base: str, head: str) -> str | RepositoryRefusal:
+    """The change of two commits as text; see `GitRepository.change_text`."""
+    operation = "show a change"
+    for sha in (base, head):
+        if refusal := host.require_commit(sha, operation):
+            return refusal
+    args = ["diff-tree", "-p", "-r", "--no-ext-diff", "--no-textconv", "--no-color", base, head]
+    done = host.run(args, operation)
+    if isinstance(done, RepositoryRefusal):
+        return done
+    return done.stdout.decode("utf-8", "replace")
+
+
 def path_text(path: str) -> str:
     r"""Return a path for reading: bytes that are not UTF-8 appear as `\xNN`."""
     raw = path.encode("utf-8", "surrogateescape")

@@ -12,7 +12,7 @@ tree: only objects, `refs/remit/`, and directories that it makes.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from remit.core.gitfacts import (
@@ -34,7 +34,16 @@ from remit.core.gitfacts import (
 from remit.core.rows import Mutation
 from remit.machine.git import Git
 from remit.repository import branches as attempt_branches
-from remit.repository import brought, clones, guests, landing, mutating, observing, patches
+from remit.repository import (
+    brought,
+    clones,
+    guests,
+    landing,
+    mutating,
+    observing,
+    patches,
+    rescuing,
+)
 from remit.repository.host import Host, locate, sha_refusal
 from remit.repository.observing import Reviewed, Upstream
 
@@ -43,13 +52,25 @@ from remit.repository.observing import Reviewed, Upstream
 class GitRepository:
     """A host repository, named by any directory in it, with the remote and main to observe.
 
-    `git` holds the program and its bounds of time and output.
+    `git` holds the program and its bounds of time and output. `sharing` is where the objects of
+    clones live that are made without saying so.
     """
 
     path: Path
     remote: str = "origin"
     main: str = "main"
     git: Git = field(default_factory=Git)
+    sharing: ObjectSharing = ObjectSharing.OWN
+    known: Host | None = field(default=None, compare=False, repr=False)
+
+    def located(self) -> GitRepository | RepositoryRefusal:
+        """The same, which knows where the repository is and does not look for it in each call.
+
+        For a process that makes many calls on one that it holds: a repository that is moved, or made
+        shallow, meanwhile is not noticed before git fails.
+        """
+        host = self._host("find the repository")
+        return host if isinstance(host, RepositoryRefusal) else replace(self, known=host)
 
     def observe_main(self, *, accept_rewrite: bool = False) -> MainObservation | RepositoryRefusal:
         """Fetch the remote's main and say which commit it names.
@@ -116,7 +137,7 @@ class GitRepository:
         directory: Path,
         branch: str,
         *,
-        sharing: ObjectSharing = ObjectSharing.OWN,
+        sharing: ObjectSharing | None = None,
     ) -> CloneMade | RepositoryRefusal:
         """Make an attempt's own clone from a freshly observed main, on its own branch.
 
@@ -140,7 +161,7 @@ class GitRepository:
         if isinstance(main, RepositoryRefusal):
             return main
         where = directory.absolute()
-        return clones.make_clone(host, main, attempt_id, where, branch, sharing)
+        return clones.make_clone(host, main, attempt_id, where, branch, sharing or self.sharing)
 
     def take_over(
         self, clone_dir: Path | None, head: str, attempt_id: str
@@ -214,6 +235,42 @@ class GitRepository:
         if refusal := sha_refusal(head, operation):
             return refusal
         return clones.left_behind(host, clone_dir.absolute(), head)
+
+    def keep_changes(self, clone_dir: Path, head: str, attempt_id: str) -> str | RepositoryRefusal:
+        """Keep what a guest changed and did not commit, as a commit of the host's on `head`.
+
+        Nothing of the clone is run or believed: its files are read by a repository of remit's own.
+        Files that the tree ignores are left out. The commit is kept under
+        `refs/remit/attempts/<attempt>/rescue/<sha>`; an empty answer says that nothing was changed.
+
+        Refuses BAD_NAME, BAD_SHA, TAKEOVER_FAILED, REF_LOCKED.
+        """
+        operation = f"keep changes of {attempt_id[:128]!r}"
+        if not is_attempt_id(attempt_id):
+            return bad_name(operation, "attempt id", attempt_id)
+        host = self._host(operation)
+        if isinstance(host, RepositoryRefusal):
+            return host
+        if refusal := sha_refusal(head, operation):
+            return refusal
+        return rescuing.keep_changes(host, clone_dir.absolute(), head, attempt_id)
+
+    def objects(self) -> Path | RepositoryRefusal:
+        """The folder of the host's objects, which clones and checkouts may borrow."""
+        host = self._host("find the objects")
+        if isinstance(host, RepositoryRefusal):
+            return host
+        return (host.common_dir / "objects").resolve()
+
+    def change_text(self, base: str, head: str) -> str | RepositoryRefusal:
+        """The change `base..head` as text for reading; bytes that are not UTF-8 are replaced.
+
+        Refuses BAD_SHA, COMMIT_ABSENT, NOT_A_COMMIT, OUTPUT_TOO_LARGE.
+        """
+        host = self._host("show a change")
+        if isinstance(host, RepositoryRefusal):
+            return host
+        return patches.change_text(host, base, head)
 
     def lay_out(self, base: str, head: str, folder: Path) -> int | RepositoryRefusal:
         """Write every blob and message of `base..head` beneath an empty folder, to be scanned.
@@ -290,7 +347,7 @@ class GitRepository:
         for kind, name in (("remote", self.remote), ("main branch", self.main)):
             if not is_branch_name(name):
                 return bad_name(operation, kind, name)
-        return locate(self.git, self.path, operation)
+        return self.known or locate(self.git, self.path, operation)
 
 
 def bad_name(operation: str, kind: str, name: str) -> RepositoryRefusal:

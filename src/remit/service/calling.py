@@ -23,6 +23,8 @@ SEEN: Final = frozenset(
         c.RecordVerification,
         c.RecordClone,
         c.RecordTakeover,
+        c.RecordAttempt,
+        c.RecordParityProof,
         c.IntendPush,
         c.FailIntegration,
         c.NotePush,

@@ -38,10 +38,11 @@ from remit.core.needs import needs, onward
 from remit.core.refusals import Code, Refused
 from remit.core.signing import Proof, Shown
 from remit.core.view import View
-from remit.ports import Blob, Change, RemitError, Store, WriteTx
+from remit.ports import Blob, RemitError, Store, WriteTx
 from remit.service.collecting import MANY, held_back
 from remit.service.kept import NEVER, NOTHING, Kept, keep
 from remit.service.loading import Loader
+from remit.service.moments import changes_of, keep_moments
 
 MOST: Final = 1_000
 """Most calls of one transaction; longer lists are split unless they are atomic."""
@@ -386,13 +387,8 @@ class Batch:
         erased = [r.event.digest for r in self.events if isinstance(r.event, BlobRedacted)]
         if erased:
             self.tx.erase_blobs(erased)
-        facts = self.view.facts
-        changes = [
-            Change(key, old, facts[key])
-            for key, old in self.view.original.items()
-            if facts[key] is not old
-        ]
-        self.tx.write(changes)
+        self.tx.write(changes_of(self.view))
+        keep_moments(self.tx, self.view, self.events)
 
     @property
     def adopted(self) -> bool:

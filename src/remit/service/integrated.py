@@ -49,6 +49,15 @@ class Integrated:
     answer: Done | None = None
 
 
+def next_try(effect: Effect | None) -> int:
+    """The number of the next try of a push, which the ids of its commands carry.
+
+    It counts all that is known of the effect and not its intents alone: on an adopted ledger a first
+    try only leads to a look-up, and what follows must not be answered with that try again.
+    """
+    return effect.version + 1 if effect is not None else 1
+
+
 def answered_before(
     operations: Operations, pushes: Pushes, item: Item, command_id: str
 ) -> Integrated | Refused | None:
@@ -59,7 +68,7 @@ def answered_before(
         work = item.work
         named = (work.push, work.request) if work is not None else ()
         keys = [("effect", push.effect) for push in named if push is not None]
-        known = [f.intents + 1 for f in tx.load(keys).values() if isinstance(f, Effect)]
+        known = [next_try(f) for f in tx.load(keys).values() if isinstance(f, Effect)]
     for name in (command_id, *(f"{command_id}/{number}" for number in known or [1])):
         events = recorded_under(operations, name)
         if not events:

@@ -32,6 +32,7 @@ from remit.service.integrated import (
     Integrated,
     answered_before,
     event_of,
+    next_try,
     reported,
     triaged,
     unsettled,
@@ -222,7 +223,7 @@ class Integration:
 
     def _into(self, stands: Standing | None) -> Into:
         enforced = self.push.enforced
-        number = stands.effect.intents + 1 if stands is not None else 1
+        number = next_try(stands.effect if stands is not None else None)
         return Into(number, enforced.fence, enforced.in_flight_ms)
 
     def _pushed(

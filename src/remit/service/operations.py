@@ -27,6 +27,7 @@ from remit.service.calling import ACTS, Caller, hearsay, only_seen
 from remit.service.engine import ABORTED, Answer, Call, Engine
 from remit.service.fitting import in_one_line, misfit, unfit_name
 from remit.service.proving import Signed, examined, shown_token, tried
+from remit.service.running import RunOperations
 from remit.service.texts import Prepared
 
 __all__ = ["Caller", "Operations", "item_of", "lease_of"]
@@ -45,7 +46,7 @@ VALIDITY_US: Final = 24 * 60 * 60 * 1_000_000
 """How long a statement may be signed after it was asked for: a day."""
 
 
-class Operations:
+class Operations(RunOperations):
     """Canonical operations of one ledger for one caller."""
 
     def __init__(

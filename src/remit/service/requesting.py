@@ -22,7 +22,14 @@ from remit.core.reconcile import NONE
 from remit.core.refusals import Code, Refused
 from remit.ports.destination import Destination, Request
 from remit.service.engine import Answer
-from remit.service.integrated import Integrated, event_of, reported, triaged, unsettled
+from remit.service.integrated import (
+    Integrated,
+    event_of,
+    next_try,
+    reported,
+    triaged,
+    unsettled,
+)
 from remit.service.preparing import Into, Preparation, Progress, Ready
 from remit.service.pushing import Pushes, Standing, send_once
 
@@ -63,7 +70,7 @@ class Requests:
             return self.preparation.clashed(ready, brought, Way.MERGE, command_id)
         if brought.way is Way.THERE:
             return self._shipped(ready.item, brought.head_sha, main, command_id, ship)
-        number = stands.effect.intents + 1 if stands is not None else 1
+        number = next_try(stands.effect if stands is not None else None)
         enforced = self.host.enforced
         into = Into(number, enforced.idempotency_key, enforced.in_flight_ms, REQUEST)
         intended = self.preparation.intend(ready, brought, into, command_id, progress)

@@ -21,6 +21,7 @@ from remit.core.change import changed
 from remit.core.commands import (
     Command,
     CreateItem,
+    RecordAttempt,
     RegisterDestination,
     RegisterPolicy,
     RegisterValidation,
@@ -53,6 +54,9 @@ DOCUMENTED: Final[dict[type[Command], tuple[str, ...]]] = {
     RegisterDestination: ("destination",),
 }
 """Commands that carry a document as it was handed in, and the part that holds it."""
+
+FOREIGN: Final = (RecordAttempt,)
+"""Commands whose texts come from outside, so that they become blobs however short they are."""
 
 SALT: Final = 16
 """Bytes of salt before a blob's own bytes."""
@@ -88,7 +92,8 @@ class Prepared:
             command = self._document(command, name)
         for name in _text_fields(type(command)):
             text: Text = getattr(command, name)
-            if len(text.inline) > INLINE or len(text.inline.encode()) > INLINE:
+            foreign = bool(text.inline) and isinstance(command, FOREIGN)
+            if foreign or len(text.inline) > INLINE or len(text.inline.encode()) > INLINE:
                 ref = self._keep(text.inline.encode())
                 command = changed(command, **{name: Text(ref=ref)})
         return command

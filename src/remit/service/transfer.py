@@ -22,10 +22,12 @@ from typing import Any, Final
 
 import msgspec
 
+from remit.core import moments
 from remit.core.events import Recorded
 from remit.core.evolve import evolve
 from remit.core.facts import Fact, Key
 from remit.core.merkle import Tree
+from remit.core.moments import WATCHED, Standing
 from remit.core.refusals import Code
 from remit.ports import Blob, Change, RemitError, Store, StoredEvent, WriteTx
 
@@ -155,6 +157,7 @@ class _Incoming:
     begun: bool = False
     tree: Tree = field(default_factory=Tree)
     facts: dict[Key, Fact] = field(default_factory=dict)
+    standing: Standing = field(default_factory=Standing)
     blobs: list[Blob] = field(default_factory=list)
     erased: list[str] = field(default_factory=list)
     kept: int = 0
@@ -261,10 +264,16 @@ class _Incoming:
         delta = evolve(lambda kind, name: facts.get((kind, name)), event)
         before = {key: facts.get(key) for key in delta}
         for key, fact in delta.items():
+            if key[0] in WATCHED:
+                self.standing.put(key, before[key], fact)
             if fact is None:
                 facts.pop(key, None)
             else:
                 facts[key] = fact
+        if event.seq % moments.EVERY == 0:
+            self.standing.seq = event.seq
+            key = moments.key_of(event.seq)
+            before[key], facts[key] = None, self.standing.moment()
         return before
 
     def _end(self, number: int, end: dict[str, Any]) -> None:

@@ -30,6 +30,7 @@ import remit.core.effect_events
 import remit.core.item_events
 import remit.core.limit_events
 import remit.core.plan_events
+import remit.core.run_events
 import remit.core.trace_events  # noqa: F401  # all of these fill the registry
 from remit.core.checks import Check
 from remit.core.events import EVENTS, Event, Recorded

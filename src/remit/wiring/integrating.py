@@ -37,14 +37,16 @@ def integration(
     acting: Operations | None = None,
     *,
     verifier: Verifier | None = None,
+    git: GitRepository | None = None,
 ) -> Integration:
     """What integrates the approved work of a repository, for one actor.
 
     Rows run as those of ``remit verify`` do, or by ``verifier``: that of
-    ``wiring.isolating.walled_verifier`` runs them in cells.
+    ``wiring.isolating.walled_verifier`` runs them in cells. ``git`` is the repository where its adapter
+    is made already.
     """
     settings = ledger.settings
-    git = GitRepository(repository, settings.remote, settings.main)
+    git = git or GitRepository(repository, settings.remote, settings.main)
     delivery = Delivery(acting or ledger.acting(actor), git, verifier or BuiltInVerifier(git))
     ref = f"refs/heads/{settings.main}"
     push = main_of(ledger, repository)

@@ -66,6 +66,7 @@ def test_the_check_of_the_reference_can_fail() -> None:
     text = REFERENCE.read_text()
     assert undocumented(text.replace("`--ttl", "`--tl")) == [
         "remit claim --ttl",
+        "remit drain --ttl",
         "remit lease --ttl",
         "remit renew --ttl",
         "remit worker --ttl",

@@ -15,6 +15,7 @@ from typing import Any, Final
 from remit.core.change import quick
 from remit.core.commands import Ask, Command, CreateLedger
 from remit.core.decide import (
+    attempts,
     compensating,
     decisions,
     delivery,
@@ -33,6 +34,7 @@ from remit.core.decide import (
     records,
     repeating,
     reports,
+    runs,
     tracing,
 )
 from remit.core.decide.proving import shown_token
@@ -86,6 +88,8 @@ _HANDLERS: Final[dict[type[Command], Handler]] = {
     **planning.HANDLERS,
     **decisions.HANDLERS,
     **tracing.HANDLERS,
+    **runs.HANDLERS,
+    **attempts.HANDLERS,
 }
 
 

@@ -23,6 +23,7 @@ from remit.core.evolve import (
     limits,
     planned,
     plans,
+    runs,
     tracing,
 )
 from remit.core.evolve.moves import Get, Out
@@ -42,6 +43,7 @@ _HANDLERS = {
     **decisions.HANDLERS,
     **tracing.HANDLERS,
     **authority.HANDLERS,
+    **runs.HANDLERS,
 }
 
 

@@ -27,6 +27,7 @@ from remit.core.facts import (
 )
 from remit.core.fold import FoldError
 from remit.core.ids import MAX_EPOCH
+from remit.core.run_events import AttemptNoted
 from remit.core.stated import rule_digest
 
 Handler = Callable[[Get, Recorded, Any, Out], None]
@@ -198,7 +199,9 @@ def _import_closed(get: Get, rec: Recorded, ev: e.ImportClosed, out: Out) -> Non
         out["import-digest", run.digest] = run.id
 
 
-def _attempt(get: Get, rec: Recorded, ev: e.CloneMade | e.CommitsTaken, out: Out) -> None:
+def _attempt(
+    get: Get, rec: Recorded, ev: e.CloneMade | e.CommitsTaken | AttemptNoted, out: Out
+) -> None:
     head = ev.head if isinstance(ev, e.CommitsTaken) else ""
     if rec.version == 1:
         first(get, rec, "attempt")
@@ -228,4 +231,5 @@ HANDLERS: Final[dict[type[Event], Handler]] = {
     e.ImportClosed: _import_closed,
     e.CloneMade: _attempt,
     e.CommitsTaken: _attempt,
+    AttemptNoted: _attempt,
 }

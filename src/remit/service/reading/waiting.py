@@ -1,4 +1,4 @@
-"""What waits and why: ``blocked``, ``inbox``, ``dep tree`` and ``explain``.
+"""What waits and why: ``blocked``, ``dep tree`` and ``explain``.
 
 ``blocked`` names for each item the gate or hold that stops it and the command that would open it.
 ``explain`` runs admission itself on the snapshot, so it says what admission would say now.
@@ -10,8 +10,7 @@ from typing import Any, Final
 
 from remit.core import gates
 from remit.core.change import changed
-from remit.core.decisions import Decision, DecisionState
-from remit.core.facts import Actor, ActorKind, Item, Rule
+from remit.core.facts import Item
 from remit.core.refusals import Refused
 from remit.core.status import Status
 from remit.ports import ItemQuery, ReadTx
@@ -25,9 +24,6 @@ from remit.service.reading.items import (
 )
 
 WAITING: Final = (Status.DRAFT.value, Status.HELD.value, Status.TRIAGED.value)
-
-RECORDS: Final = 1_000_000
-"""Most decisions that are looked at."""
 
 TREE: Final = 1_000
 """Most nodes that a dependency tree shows."""
@@ -84,59 +80,6 @@ def _stopper(item: Item) -> str:
     if item.gate:
         return f"gate {item.gate}"
     return f"hold {item.hold.reason}" if item.hold else "nothing"
-
-
-def inbox(tx: ReadTx, actor: str, limit: int) -> dict[str, Any]:
-    """What waits for this actor: its leases, reviews it may do, and for humans records, rules and decisions."""
-    fact = tx.load([("actor", actor)])["actor", actor]
-    human = isinstance(fact, Actor) and fact.kind is ActorKind.HUMAN
-    found: list[dict[str, Any]] = []
-    wants = [(Status.LEASED, "finish"), (Status.IN_REVIEW, "review"), (Status.APPROVED, "ship")]
-    if human:
-        wants += [(Status.SHIPPED, "verify"), (Status.TRIAGED, "triage")]
-    for status, act in wants:
-        ids = tx.items(ItemQuery(statuses=(status.value,), limit=max(limit, 1) * 4))
-        for item in load_items(tx, ids):
-            mine = item.lease is not None and item.lease.actor == actor
-            if (status is Status.LEASED) != mine or (
-                status is Status.IN_REVIEW and actor in item.holders
-            ):
-                continue
-            [shown] = summaries(tx, [item])
-            found.append({**shown, "act": act})
-    rules = _unaccepted(tx) if human else []
-    decisions = _undecided(tx) if human else []
-    cut = found[:limit] if limit else found
-    return {
-        "items": cut,
-        "rules": rules,
-        "decisions": decisions,
-        "total": len(found),
-        "truncated": len(found) > len(cut),
-    }
-
-
-def _unaccepted(tx: ReadTx) -> list[dict[str, Any]]:
-    names = tx.names("rule", "", 100)
-    facts = tx.load([("rule", name) for name in names])
-    return [
-        {"name": f.name, "revision": f.revision, "digest": f.digest}
-        for f in facts.values()
-        if isinstance(f, Rule) and not f.accepted
-    ]
-
-
-def _undecided(tx: ReadTx) -> list[dict[str, Any]]:
-    """Decisions that wait for a human and may still be made."""
-    names = tx.names("decision", "", RECORDS)
-    facts = tx.load([("decision", name) for name in names]).values()
-    return [
-        {"id": f.id, "kind": str(f.kind), "title": f.title, "proposed_by": f.proposed_by}
-        for f in facts
-        if isinstance(f, Decision)
-        and f.state is DecisionState.PROPOSED
-        and (f.expires_at is None or tx.now() < f.expires_at)
-    ]
 
 
 def tree(tx: ReadTx, name: str) -> dict[str, Any] | Refused:

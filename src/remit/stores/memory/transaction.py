@@ -182,6 +182,11 @@ class MemoryRead:
         records.sort(key=lambda record: (record.opened_seq, record.id))
         return [r.id for r in records if r.open or not open_only][:limit]
 
+    def open_records(self) -> int:
+        """How many triage records are open."""
+        records = self._state.facts["triage"].values()
+        return sum(isinstance(record, Triage) and record.open for record in records)
+
     def stream(self, stream: str, after: int, limit: int) -> list[Recorded]:
         """Events of one stream by version."""
         return self._recorded(self._state.streams.get(stream, [])[after : after + limit])

@@ -366,6 +366,10 @@ SELECT id FROM remit.triage_rows
 SELECT id FROM remit.triage_rows
  WHERE ledger_id = %s AND open = 1 ORDER BY opened_seq, id LIMIT %s;
 
+-- name: open_records
+-- Counted in the index of open records alone.
+SELECT count(*) FROM remit.triage_rows WHERE ledger_id = %s AND open = 1;
+
 -- name: insert_item
 -- A row that is there already is left, and the count then shows it: an error would end the
 -- transaction before anybody could say which row it was.

@@ -405,11 +405,32 @@ SELECT r.ledger_id, r.id,
   LEFT JOIN remit.events AS observed
     ON observed.ledger_id = r.ledger_id AND observed.seq = (r.fact ->> 'observed_seq')::bigint;
 
--- No event makes runs yet; the name and columns are there for those who query them.
+-- Runs of the drain. Times in microseconds, money in micro-units; `bounds` is JSON. `items_live` and
+-- `reserved_micros` are of what is not settled yet.
 CREATE VIEW remit.runs AS
-SELECT ''::text AS ledger_id, ''::text AS id, ''::text AS status, 0::bigint AS started_at,
-       0::bigint AS ended_at, ''::text AS bounds, ''::text AS stopped_by
- WHERE false;
+SELECT r.ledger_id, r.id,
+       r.fact ->> 'status' AS status,
+       (r.fact ->> 'started_at')::bigint AS started_at,
+       nullif((r.fact ->> 'stopped_at')::bigint, 0) AS ended_at,
+       r.fact ->> 'bounds' AS bounds,
+       nullif(r.fact ->> 'stopped_by', '') AS stopped_by,
+       r.fact ->> 'actor' AS actor,
+       nullif(r.fact ->> 'reviewer', '') AS reviewer,
+       r.fact ->> 'agent' AS agent,
+       r.fact ->> 'decision' AS decision,
+       r.fact ->> 'started_by' AS started_by,
+       (r.fact ->> 'ends_at')::bigint AS ends_at,
+       (r.fact ->> 'chosen')::bigint AS items_chosen,
+       json_array_length(r.fact -> 'live')::bigint AS items_live,
+       (r.fact ->> 'failed')::bigint AS items_failed,
+       (SELECT coalesce(sum(greatest((e.value ->> 'reserved_micros')::bigint,
+                                     (e.value ->> 'spent_micros')::bigint)), 0)::bigint
+          FROM json_array_elements(r.fact -> 'live') AS e) AS reserved_micros,
+       (r.fact ->> 'settled_micros')::bigint AS settled_micros,
+       (r.fact ->> 'refusals')::bigint AS refusals,
+       r.version
+  FROM (SELECT ledger_id, id, version, convert_from(body, 'UTF8')::json AS fact
+          FROM remit.fact_rows WHERE kind = 'run') AS r;
 
 -- Rights. Nobody but the owner may change an event's row, and the triggers stop the owner too.
 GRANT USAGE ON SCHEMA remit TO remit_writer, remit_reader;

@@ -42,7 +42,7 @@ _SQL: Final = {
         "wall", "small", "load", "ready", "dependents", "awaited", "waiting", "unmet_of", "children",
         "linked", "find_links",
         "lanes", "due", "next_expiry", "held", "waking", "next_wake", "followers", "leased_before", "gated_forward", "find_items", "find_aliases",
-        "find_triage", "find_facts", "name_facts", "triage", "triage_open", "stream", "events",
+        "find_triage", "find_facts", "name_facts", "triage", "triage_open", "open_records", "stream", "events",
         "at_seq", "commands", "blobs", "stored_blobs",
     )
 }  # fmt: skip
@@ -206,6 +206,10 @@ class PostgresRead:
     def triage(self, *, open_only: bool, limit: int) -> list[str]:
         """Triage record ids, oldest first."""
         return self._ids("triage_open" if open_only else "triage", limit)
+
+    def open_records(self) -> int:
+        """How many triage records are open."""
+        return int(self._run(_SQL["open_records"], (self._ledger_id,))[0][0])
 
     def stream(self, stream: str, after: int, limit: int) -> list[Recorded]:
         """Events of one stream by version."""

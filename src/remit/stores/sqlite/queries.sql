@@ -280,6 +280,10 @@ SELECT id FROM triage_rows WHERE ledger_id = ? ORDER BY opened_seq, id LIMIT ?;
 -- name: triage_open
 SELECT id FROM triage_rows WHERE ledger_id = ? AND open = 1 ORDER BY opened_seq, id LIMIT ?;
 
+-- name: open_records
+-- Counted in the index of open records alone.
+SELECT count(*) FROM triage_rows WHERE ledger_id = ? AND open = 1;
+
 -- name: insert_item
 INSERT INTO item_rows (ledger_id, id, number, status, lane, rank, gate, hold_reason, hold_trigger,
                        hold_at, hold_rank, follows, lease_fence, lease_expires_at, lease_actor,

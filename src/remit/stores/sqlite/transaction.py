@@ -49,7 +49,7 @@ _SQL: Final = {
         "state", "small", "load_fact", "load_facts", "ready", "dependents", "awaited", "waiting",
         "unmet_of", "children", "linked", "find_links", "lanes", "due", "next_expiry", "held", "waking", "next_wake",
         "followers", "leased_before", "gated", "find_items", "find_aliases", "find_triage",
-        "find_facts", "name_facts", "triage", "triage_open", "stream", "events", "event", "command",
+        "find_facts", "name_facts", "triage", "triage_open", "open_records", "stream", "events", "event", "command",
         "blob", "stored_blobs",
     )
 }  # fmt: skip
@@ -223,6 +223,10 @@ class SqliteRead:
     def triage(self, *, open_only: bool, limit: int) -> list[str]:
         """Triage record ids, oldest first."""
         return self._ids("triage_open" if open_only else "triage", limit)
+
+    def open_records(self) -> int:
+        """How many triage records are open."""
+        return int(next(many for (many,) in self._run(_SQL["open_records"], (self._ledger_id,))))
 
     def stream(self, stream: str, after: int, limit: int) -> list[Recorded]:
         """Events of one stream by version."""

@@ -18,6 +18,7 @@ from remit.surfaces.cli.answers import Answer, stop
 from remit.surfaces.cli.declare import LOOK, reads, writes
 from remit.surfaces.cli.groups import decision
 from remit.surfaces.cli.planning import Why, event_of
+from remit.surfaces.cli.run_scopes import run_decision
 from remit.surfaces.cli.session import Session, accepted
 
 if TYPE_CHECKING:  # it loads the tables, which --json does without
@@ -31,6 +32,23 @@ Ways = Annotated[
 Keeps = Annotated[
     Pairs,
     typer.Option("--keep", metavar="LABEL=TEXT", help="A way that leaves things as they are."),
+]
+Bounds = Annotated[
+    str,
+    typer.Option(
+        "--run-bounds",
+        metavar="BOUNDS",
+        help="Of runs: items=20,parallel=4,minutes=90,spend-micros=5000000,failures=3.",
+    ),
+]
+Agents = Annotated[
+    Pairs, typer.Option("--run-agent", metavar="NAME", help="An agent that may work in it.")
+]
+Proposal = Annotated[
+    str, typer.Option("--proposal", metavar="DIGEST", help="What 'remit plan check' printed.")
+]
+Against = Annotated[
+    Pairs, typer.Option("--against", metavar="LABEL=REASON", help="Why not this one.")
 ]
 
 
@@ -108,6 +126,9 @@ def _about(session: Session, work: str, scope: Pairs, proposal: str) -> tuple[Pa
     LOOK,
     'remit decision propose "Pay it" --kind irreversible-action-authorization --work W-5'
     ' --option "pay=Pay the invoice" --keep "wait=Do nothing" --against "wait=It is due today"',
+    'remit decision propose "Tonight" --kind cloud-spend-or-live-autonomy-activation'
+    " --run-bounds items=20,parallel=4,minutes=90,spend-micros=5000000,failures=3"
+    ' --run-agent codex --option "run=Let it run" --keep "no=Do not" --against "no=It waits"',
 )
 def propose(
     session: Session,
@@ -117,9 +138,7 @@ def propose(
     ],
     option: Ways = [],  # noqa: B006  # read only, as the framework wants it
     keep: Keeps = [],  # noqa: B006  # read only, as the framework wants it
-    against: Annotated[
-        Pairs, typer.Option("--against", metavar="LABEL=REASON", help="Why not this one.")
-    ] = [],  # noqa: B006  # read only, as the framework wants it
+    against: Against = [],  # noqa: B006  # read only, as the framework wants it
     recommend: Annotated[
         str, typer.Option("--recommend", metavar="LABEL", help="Default: the only --option.")
     ] = "",
@@ -129,10 +148,10 @@ def propose(
     work: Annotated[
         str, typer.Option("--work", metavar="ID", help="The effect of this work is its scope.")
     ] = "",
+    run: Bounds = "",
+    agent: Agents = [],  # noqa: B006  # read only, as the framework wants it
     plan: Annotated[str, typer.Option("--plan", metavar="PLAN", help="The plan's name.")] = "",
-    proposal: Annotated[
-        str, typer.Option("--proposal", metavar="DIGEST", help="What 'remit plan check' printed.")
-    ] = "",
+    proposal: Proposal = "",
     question: Annotated[str, typer.Option("--question", metavar="TEXT", help="In full.")] = "",
     rationale: Annotated[str, typer.Option("--rationale", metavar="TEXT", help="Why.")] = "",
     supersedes: Annotated[
@@ -151,6 +170,8 @@ def propose(
             Code.BAD_INPUT, f"--against names {', '.join(reasons)}, which is no option", "name one"
         )
     scope, digest = _about(session, work, about, proposal)
+    if run or agent or any(one.startswith(("run-", "drain/")) for one in about):
+        scope, digest = run_decision(run, agent, scope, digest)
     permitting = [one.label for one in options if one.permits]
     command = c.ProposeDecision(
         kind,

@@ -37,6 +37,7 @@ plan: Final = _group("plan", PLAN, "Whole plans: one file from goal to evidence 
 dep: Final = _group("dep", PLAN, "Let items wait on one another.")
 hook: Final = _group("hook", WORK, "Answer the hooks of agents: context, and a guard of edits.")
 report: Final = _group("report", WORK, "Say how work goes, or hand it in.")
+run: Final = _group("run", WORK, "Bounded runs of a drain: look, resume, stop.")
 triage: Final = _group("triage", LOOK, "Settle what no rule may settle alone.")
 decision: Final = _group("decision", LOOK, "What humans decided, and what waits for them.")
 actor: Final = _group("actor", OPERATE, "Who may act.")

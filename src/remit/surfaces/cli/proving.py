@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from remit.surfaces.cli.screen import Screen
 
 
-def _progress(session: Session) -> Callable[[str], None]:
+def progress(session: Session) -> Callable[[str], None]:
     """Lines as the work goes on: on standard error, and beside JSON only where a person looks."""
     options = session.options
     if options.quiet or sys.stderr is None or (options.json and not sys.stderr.isatty()):
@@ -107,7 +107,7 @@ def model(
             limit=limit,
             quick=quick,
             mutants=mutants,
-            say=_progress(session),
+            say=progress(session),
         )
     except ValueError as unknown:
         raise stop(Code.BAD_INPUT, f"cannot explore: {unknown}", "name one of these") from unknown

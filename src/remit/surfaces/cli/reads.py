@@ -90,10 +90,34 @@ def show(session: Session, *, item: str) -> Answer:
 
 def inbox(session: Session, *, limit: int = LIMIT) -> Answer:
     """``inbox``: what waits for the acting person."""
-    from remit.service.reading.waiting import inbox as waiting
+    from remit.service.reading.inbox import inbox as waiting
 
-    with session.reading() as tx:
+    with session.glimpse() as tx:
         return Answer({"actor": session.actor, **waiting(tx, session.actor, bound(limit))})
+
+
+def fleet(session: Session, *, limit: int = LIMIT) -> Answer:
+    """``fleet``: the operator's read model."""
+    from remit.service.reading.fleet import fleet as whole
+
+    with session.glimpse() as tx:
+        return Answer(whole(tx, bound(limit)))
+
+
+def run_list(session: Session, *, live: bool = False, limit: int = LIMIT) -> Answer:
+    """``run list``: runs of the drain, the newest first."""
+    from remit.service.reading.runs import run_list as runs
+
+    with session.glimpse() as tx:
+        return Answer(runs(tx, bound(limit), live_only=live))
+
+
+def run_show(session: Session, *, run: str, limit: int = LIMIT) -> Answer:
+    """``run show``: one run with what it chose."""
+    from remit.service.reading.runs import run_show as shown
+
+    with session.glimpse() as tx:
+        return Answer(required(shown(tx, run, bound(limit))))
 
 
 FORMS: Final = ("text", "markdown")

@@ -116,6 +116,14 @@ class Session:
         with self.ledger.reading(self.options.at) as tx:
             yield tx
 
+    @contextmanager
+    def glimpse(self) -> Iterator[ReadTx]:
+        """A snapshot for the operator's views, now or as of ``--at`` without a whole fold."""
+        from remit.service.glimpsing import glimpse
+
+        with glimpse(self.ledger.store, self.options.at) as tx:
+            yield tx
+
     @property
     def operations(self) -> Operations:
         """The canonical operations of the acting person, with what this call shows of it."""

@@ -296,12 +296,15 @@ def demo(
     "remit bench --quick",
     "remit bench --store postgresql --out bench.json --plot bench.svg",
     "remit bench fairness --plot fairness.svg",
+    "remit bench drain --quick",
 )
 def bench(
     session: Session,
     what: Annotated[
         str,
-        typer.Argument(metavar="[fairness]", help="Simulate shares, waits and limits instead."),
+        typer.Argument(
+            metavar="[fairness|drain]", help="Simulate shares, or drain items, instead."
+        ),
     ] = "",
     quick: Annotated[bool, typer.Option("--quick", help="Fewer and shorter rounds.")] = False,
     out: Annotated[
@@ -319,13 +322,16 @@ def bench(
 
     With fairness: skewed tenants and priorities under a simulated clock, on a real ledger; exits 6
     where a limit is exceeded at any seq, a class misses its weight by 5 %, or work waits too long.
+    With drain: scripted agents in sandboxes, from lease to verified, beside a loop of the same git steps.
     """
-    if what not in ("", "fairness"):
+    if what not in ("", "fairness", "drain"):
         raise stop(
-            Code.BAD_INPUT, f"there is no benchmark {what!r}", "it is 'fairness', or left out"
+            Code.BAD_INPUT,
+            f"there is no benchmark {what!r}",
+            "it is 'fairness' or 'drain', or left out",
         )
-    from remit.bench import fairness_main, main
+    from remit.bench import drain_main, fairness_main, main
 
-    run = fairness_main.run if what else main.run
+    run = {"": main.run, "fairness": fairness_main.run, "drain": drain_main.run}[what]
     status = run(quick=quick, as_json=session.options.json, out=out, plot=plot, store=store)
     return Answer({}, None, int(status), printed=True)

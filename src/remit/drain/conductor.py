@@ -1,0 +1,256 @@
+"""The conductor: drives one run, from its record to its end, by canonical operations and nothing else.
+
+One thread decides. It chooses items in lease order as long as the run's bounds allow, which the core
+refuses to pass; it moves each journey on when a job of it has ended; it renews what is held. It looks at
+the time, the kill switch and requests to stop at each turn, and no turn waits longer than ``TURN_MS``.
+
+A run ends when nothing is live and nothing may be taken. Whatever ends it sooner has a bound: what runs
+is asked to stop, helpers are killed after ``STOP_MS``, and what is left then is handed back and settled
+by where it stands on the ledger.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from remit.core.refusals import Code, Refused
+from remit.core.run_facts import Run, RunStatus
+from remit.drain import landing, selecting, words
+from remit.drain.agents.outcomes import charge
+from remit.drain.atwork import due
+from remit.drain.hands import Hands, Overtaken
+from remit.drain.journey import Journey, Options, Walk
+from remit.drain.limits import STOP_MS
+from remit.drain.workplace import News, Tell, Told
+
+TURN_MS: Final = 250
+_WAITING: Final = (Code.CONCURRENCY_LIMIT, Code.RATE_LIMIT)
+_BOUNDS: Final = ("items", "minutes", "spend", "failures")
+
+
+@dataclass(slots=True)
+class _Live:
+    journey: Journey
+    walk: Walk
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """Why a run takes nothing more: the word of its record, and whether what runs is ended now."""
+
+    by: str
+    now: bool = False
+
+
+@dataclass(slots=True)
+class Conductor:
+    """Drives one run that this process holds."""
+
+    hands: Hands
+    options: Options
+    tell: Tell
+    live: dict[str, _Live] = field(default_factory=dict)
+    ending: Ending | None = None
+    passed: set[str] = field(default_factory=set)
+    _halted_us: int = 0
+    _ended_all: bool = False
+
+    def drive(self, resumed: bool = False) -> Refused | None:
+        """Until the run is stopped on its record, or another process has taken it over.
+
+        Raises what a store or a job raises; the run can be resumed then.
+        """
+        try:
+            if resumed:
+                for check in self.hands.place.recover():
+                    self.tell(Told("recovered", words=f"{check.check}: {check.observed}"))
+                self._look()
+                for entry in self.hands.record().live:
+                    self._begin(Journey(self.hands, entry, self.options, self.tell))
+            while True:
+                self._look()
+                self._take_more()
+                if not self.live:
+                    break
+                self._turn()
+            self.hands.stop(self.ending.by if self.ending else "nothing-ready")
+        except Overtaken as found:
+            self._abandon_all("overtaken")
+            return found.refused
+        except BaseException:
+            self._abandon_all("fault")
+            raise
+        return None
+
+    # What may end it.
+
+    def _look(self) -> None:
+        """Look at the clock, the kill switch, the record and whoever asked this process to end."""
+        run = self.hands.record()
+        now = self.hands.now()
+        asked = self.hands.place.asked()
+        if run.holder != self.hands.holder:
+            raise Overtaken(
+                Refused(Code.RUN_OVERTAKEN, f"{run.id} is driven by another process now", "")
+            )
+        if self.hands.killed():
+            self._end(Ending("kill-switch", now=True))
+        elif now >= run.ends_at:
+            self._end(Ending("minutes", now=True))
+        elif asked or run.status is RunStatus.STOPPING:
+            self._end(Ending("asked", now=asked == "now" or run.stop_asked == "now"))
+        if self._halted_us:
+            self._press(now)
+
+    def _end(self, ending: Ending) -> None:
+        if self.ending is None or (ending.now and not self.ending.now):
+            self.ending = ending
+            self.tell(Told("ending", words=ending.by))
+        if ending.now and not self._halted_us:
+            self._halted_us = self.hands.now()
+            for one in list(self.live.values()):
+                one.journey.stop(ending.by)
+
+    def _press(self, now: int) -> None:
+        """What was asked to stop had its time: end helpers, then leave what does not end."""
+        gone_ms = (now - self._halted_us) // 1_000
+        if gone_ms > STOP_MS and not self._ended_all:
+            self._ended_all = True
+            self.hands.place.end_all()
+        if gone_ms > 2 * STOP_MS:
+            for ticket in list(self.live):
+                self._leave(self.live.pop(ticket).journey)
+
+    # What it takes.
+
+    def _take_more(self) -> None:
+        while self.ending is None and len(self.live) < self.hands.record().bounds.parallel:
+            if not self._take():
+                return
+
+    def _take(self) -> bool:
+        """Choose and begin one item; whether there may be another."""
+        busy = {one.journey.entry.item for one in self.live.values()}
+        with self.hands.work.store.read() as tx:
+            item = selecting.next_of(
+                tx, busy | self.passed, self.options.work_class, self.options.tenant
+            )
+        if item is None:
+            if not self.live:
+                self.ending = Ending("nothing-ready")
+            return False
+        answer = self.hands.choose(item.id, self.options.reserve_micros)
+        if isinstance(answer, Refused):
+            self._refused(item.id, answer)
+            return False
+        entry = self.hands.record().entry_of(item.id)
+        assert entry is not None, "what was chosen just now is live"
+        journey = Journey(self.hands, entry, self.options, self.tell)
+        self.tell(Told("chosen", item.id, item.title, {"entry": entry.number}))
+        self._begin(journey)
+        return True
+
+    def _refused(self, item: str, refused: Refused) -> None:
+        """A choice that a bound forbids ends the run's choosing, unless it is only the parallel one."""
+        bound = str(refused.details.get("bound", ""))
+        if bound in _BOUNDS:
+            waits = bound == "spend" and bool(self.live)
+            if not waits:
+                self._end(Ending(bound))
+        elif refused.code is Code.RUN_OVERTAKEN:
+            raise Overtaken(refused)
+        elif refused.code in (Code.RUN_STOPPING, Code.KILL_SWITCH_ON):
+            return  # the next look says what follows
+        elif refused.code.value.startswith("DECISION"):
+            self._end(Ending("decision"))
+        elif bound != "parallel":
+            self.passed.add(item)
+            self.hands.refuse(item, refused)
+
+    # How it goes on.
+
+    def _begin(self, journey: Journey) -> None:
+        one = _Live(journey, journey.walk())
+        self.live[journey.ticket] = one
+        if self._halted_us and self.ending:
+            journey.stop(self.ending.by)
+        self._move(one, None)
+
+    def _turn(self) -> None:
+        self._renew()
+        news = self.hands.place.next(TURN_MS)
+        while news is not None:
+            self._take_news(news)
+            news = self.hands.place.next(0)
+
+    def _take_news(self, news: News) -> None:
+        one = self.live.get(news.ticket)
+        if one is None:
+            return
+        if news.error is not None:
+            raise news.error
+        self._move(one, news.value)
+
+    def _move(self, one: _Live, value: Any) -> None:
+        """Let a journey decide what its last job came to, and submit its next one."""
+        try:
+            job = one.walk.send(value)
+        except StopIteration:
+            self.live.pop(one.journey.ticket, None)
+            self._over(one.journey)
+            return
+        self.hands.place.submit(one.journey.ticket, job)
+
+    def _over(self, journey: Journey) -> None:
+        if journey.settled == "refused":
+            self.passed.add(journey.entry.item)
+            if journey.refused_for in _WAITING and self.live:
+                self.passed.discard(journey.entry.item)
+
+    def _renew(self) -> None:
+        """Renew the leases that no agent's site keeps alive at the moment."""
+        now = self.hands.now()
+        for one in self.live.values():
+            hold = one.journey.hold
+            if hold is None or hold.working or now < hold.due_us:
+                continue
+            lease = self.hands.renew(one.journey.entry.item, hold.fence, self.options.ttl_ms)
+            if isinstance(lease, Refused):
+                hold.due_us = now + 1_000_000
+            else:
+                hold.due_us = due(lease, self.hands.now())
+
+    # What it leaves.
+
+    def _abandon_all(self, why: str) -> None:
+        """End what runs and write nothing: the run is no longer this process's to drive."""
+        for one in self.live.values():
+            one.journey.stop(why)
+        self.hands.place.end_all()
+
+    def _leave(self, journey: Journey) -> None:
+        """Settle an entry whose job does not end, by where its item stands."""
+        item = self.hands.item(journey.entry.item)
+        hold = journey.hold
+        spent = charge(journey.spent_micros or None, journey.entry.reserved_micros)
+        if hold is not None and item.lease is not None and item.lease.fence == hold.fence:
+            self.hands.hand_back(journey.entry, hold.fence, words.REASONS[words.STOPPED], spent)
+            journey.settle("released", spent, words.STOPPED)
+            return
+        journey.aside(words.STOPPED)
+        landing.settle_as(journey, item)
+
+
+def answer_of(run: Run, entries: list[dict[str, Any]]) -> dict[str, Any]:
+    """A run as the command line answers it."""
+    return {
+        "id": run.id,
+        "status": run.status.value,
+        "stopped_by": run.stopped_by,
+        "bounds": {name: getattr(run.bounds, name) for name in run.bounds.__slots__},
+        "chosen": run.chosen,
+        "failed": run.failed,
+        "settled_micros": run.settled_micros,
+        "items": entries,
+    }

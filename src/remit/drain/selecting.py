@@ -1,0 +1,38 @@
+"""Selecting: which item a run takes next, in the order in which leases would be given.
+
+The order is the ledger's own, with its turns of classes and tenants, so a run jumps no queue and
+nothing waits for ever behind it (INV-12). What this run has at hand, or was refused, is passed over; how
+much is looked at is bounded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from typing import Final
+
+from remit.core.facts import Item
+from remit.core.status import Kind
+from remit.ports import ReadTx
+from remit.service.reading.items import load_items, ready
+
+WINDOW: Final = 200
+"""How many ready items one look goes through beside those that are passed over."""
+
+
+def in_order(tx: ReadTx, limit: int, work_class: str = "", tenant: str = "") -> Iterator[Item]:
+    """Ready delivery work in lease order, of one class or tenant where one is named."""
+    named = [entry["id"] for entry in ready(tx, limit)["items"]]
+    for item in load_items(tx, named):
+        fits = work_class in ("", item.work_class) and tenant in ("", item.tenant)
+        if fits and item.kind is not Kind.EFFECT:
+            yield item
+
+
+def next_of(
+    tx: ReadTx, passed: Collection[str], work_class: str = "", tenant: str = ""
+) -> Item | None:
+    """The first of them that is not passed over."""
+    for item in in_order(tx, WINDOW + len(passed), work_class, tenant):
+        if item.id not in passed:
+            return item
+    return None

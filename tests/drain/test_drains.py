@@ -1,0 +1,174 @@
+"""``remit drain`` with everything real: what it refuses, what it bounds, and what its failures become."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.drain.yard import Yard, good, strays
+from tests.surfaces.cli.calling import IDENTITY, git
+
+from remit.core.item_events import LeaseGranted
+from remit.core.run_decisions import MINUTE_MS
+from remit.core.run_events import RunItemChosen, RunItemSettled
+from remit.core.run_facts import RunBounds
+
+
+@pytest.fixture(autouse=True)
+def identity(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in IDENTITY.items():
+        monkeypatch.setenv(name, value)
+
+
+def made(folder: Path, items: int) -> Yard:
+    yard = Yard.make(folder.resolve(), items)
+    yard.script({f"W-{number}": good(number) for number in range(1, items + 1)})
+    return yard
+
+
+def head(yard: Yard) -> int:
+    with closing(yard.ledger()) as ledger, ledger.reading() as tx:
+        return int(tx.head().seq)
+
+
+def test_a_dry_run_says_what_a_run_would_choose_and_writes_nothing(tmp_path: Path) -> None:
+    yard = made(tmp_path, 3)
+    bare = yard.cli.json("create", "No check yet")["item"]["id"]
+    before = head(yard)
+    told = yard.cli.json(*yard.arguments("--dry-run", "--max-items", "2"))
+    assert [one["id"] for one in told["would_choose"]] == ["W-1", "W-2"]
+    assert [one["id"] for one in told["not_chosen"]] == ["W-3"]
+    [waits] = told["blocked"]
+    assert (waits["id"], bool(waits["how_to_open"])) == (bare, True)
+    assert told["would_start"] is True
+    assert (head(yard), yard.left()) == (before, [])
+    other = yard.cli.json(*yard.arguments("--dry-run", "--decision", "D-9"))
+    assert (other["would_start"], other["checks"][-1]["code"]) == (False, "DECISION_MISSING")
+
+
+@pytest.mark.parametrize(
+    ("more", "status", "code"),
+    [
+        (("--agent", "nobody"), 4, "NOT_FOUND"),
+        (("--agent", "claude-code", "--actor", "bot"), 3, "AGENT_MISSING"),
+        (("--decision", ""), 3, "DECISION_MISSING"),
+        (("--max-parallel", "17"), 3, "DECISION_SCOPE"),
+        (("--max-items", "0"), 2, "BAD_INPUT"),
+        (("--review-as", "bot"), 3, "REVIEWER_IS_IMPLEMENTER"),
+        (("--integrate", "hope"), 2, "BAD_INPUT"),
+        (("--actor", "ann"), 3, "ACTOR_KIND_REFUSED"),
+        (("--without-sandbox", "D-1"), 3, "DECISION_SCOPE"),
+    ],
+)
+def test_what_cannot_be_is_refused_before_anything_is_written(
+    more: tuple[str, ...], status: int, code: str, tmp_path: Path
+) -> None:
+    yard = made(tmp_path, 1)
+    before = head(yard)
+    yard.cli.refused(*yard.arguments(*more), status=status, code=code)
+    assert (head(yard), yard.show("W-1")["status"]) == (before, "ready")
+
+
+def test_bounds_hold_as_the_events_tell_it(tmp_path: Path) -> None:
+    """Never more at a time than allowed, never more money set aside, however many would be ready."""
+    yard = made(tmp_path, 7)
+    spends = [{"do": "report", "spent_micros": 100}]
+    yard.script({f"W-{n}": [*good(n)[:-1], *spends] for n in range(1, 8)})
+    run = yard.call(
+        *yard.arguments("--max-parallel", "3", "--max-spend", "1000", "--spend-each", "300")
+    )[-1]["data"]["run"]
+    live = reserved = settled = most_live = most_micros = 0
+    set_aside: dict[int, int] = {}
+    with closing(yard.ledger()) as ledger:
+        events = [entry.recorded.event for entry in ledger.events()]
+    for event in events:
+        if isinstance(event, RunItemChosen):
+            live, set_aside[event.entry] = live + 1, event.reserve_micros
+        elif isinstance(event, RunItemSettled):
+            live, settled = live - 1, settled + event.spent_micros
+            del set_aside[event.entry]
+        reserved = sum(set_aside.values())
+        most_live, most_micros = max(most_live, live), max(most_micros, reserved + settled)
+    granted = sum(isinstance(event, LeaseGranted) for event in events)
+    assert (most_live, live) == (3, 0)
+    assert most_micros <= 1_000
+    # 300 more fit while 700 or less are settled: seven at 100 each.
+    assert (run["used"]["items"], granted, settled) == (7, 7, 700)
+    assert run["stopped_by"] in ("nothing-ready", "spend")
+
+
+FAILURES: dict[str, tuple[list[dict[str, Any]], str]] = {
+    "W-1": ([{"do": "secret", "path": "greeting-1.txt"}, {"do": "report"}], "secret-found"),
+    "W-2": ([{"do": "commit", "path": "elsewhere.txt"}, {"do": "report"}], "scope-breach"),
+    "W-3": (
+        [
+            {"do": "commit", "path": "greeting-3.txt", "text": "hello\n"},
+            {"do": "write", "path": "greeting-3.txt", "text": "more\n"},
+            {"do": "report"},
+        ],
+        "dirty-tree",
+    ),
+    "W-4": ([{"do": "commit", "path": "greeting-4.txt"}, {"do": "lie"}], "agent-crash"),
+    "W-5": ([{"do": "report", "outcome": "declined", "reason": "no"}], "refusal"),
+    "W-6": ([{"do": "commit", "path": "greeting-6.txt"}, {"do": "exit", "status": 3}], "agent-crash"),
+    "W-7": ([{"do": "report"}], "refusal"),
+    "W-8": ([{"do": "commit", "path": "greeting-8.txt"}, {"do": "crash"}], "agent-crash"),
+    "W-9": ([{"do": "commit", "path": "greeting-9.txt", "text": "no\n"}, {"do": "report"}], "test-failure"),
+}  # fmt: skip
+
+
+def test_every_failure_becomes_a_record_of_its_kind_and_no_commit_is_lost(tmp_path: Path) -> None:
+    yard = made(tmp_path, len(FAILURES))
+    yard.script({name: steps for name, (steps, _) in FAILURES.items()})
+    run = yard.call(*yard.arguments("--max-parallel", "4"))[-1]["data"]["run"]
+    assert {entry["item"]: entry["outcome"] for entry in run["items"]} == dict.fromkeys(
+        FAILURES, "triaged"
+    )
+    records = {one["item"]: one for one in yard.cli.json("triage", "list")["records"]}
+    assert {name: record["kind"] for name, record in records.items()} == {
+        name: kind for name, (_, kind) in FAILURES.items()
+    }
+    for name in ("W-4", "W-6", "W-8"):
+        refs = [e for e in records[name]["evidence"] if e.startswith("rescue:refs/remit/attempts/")]
+        assert refs, records[name]
+        ref = refs[0].partition(":")[2]
+        assert git(yard.cli.cwd, "rev-parse", "--verify", f"{ref}^{{commit}}")
+    assert (yard.left(), strays(str(yard.folder))) == ([], [])
+
+
+def test_a_reviewer_sends_work_back_and_without_one_it_waits_for_people(tmp_path: Path) -> None:
+    yard = made(tmp_path, 1)
+    yard.review([{"do": "report", "outcome": "declined", "reason": "say it louder"}])
+    first = yard.call(*yard.arguments("--max-items", "1"))[-1]["data"]["run"]
+    assert [entry["outcome"] for entry in first["items"]] == ["released"]
+    assert yard.show("W-1")["status"] == "ready"
+    alone = [word for word in yard.arguments() if word not in ("--reviewer", "judge")]
+    second = yard.call(*alone)[-1]["data"]["run"]
+    assert [entry["outcome"] for entry in second["items"]] == ["in-review"]
+    assert (yard.show("W-1")["status"], second["stopped_by"]) == ("in-review", "nothing-ready")
+
+
+def test_items_and_failures_are_counted_to_the_last(tmp_path: Path) -> None:
+    yard = made(tmp_path, 4)
+    run = yard.call(*yard.arguments("--max-items", "2", "--max-parallel", "2"))[-1]["data"]["run"]
+    assert (run["used"]["items"], run["stopped_by"]) == (2, "items")
+    yard.script({}, [{"do": "exit", "status": 3}])
+    failed = yard.call(*yard.arguments("--max-failures", "1"))[-1]["data"]["run"]
+    assert (failed["used"]["items"], failed["used"]["failures"], failed["stopped_by"]) == (
+        1,
+        1,
+        "failures",
+    )
+
+
+def test_nothing_runs_later_than_the_bound_on_time_and_the_bound_of_a_stop(tmp_path: Path) -> None:
+    from tests.drain.timed import timed
+
+    yard = made(tmp_path, 1)
+    yard.script({"W-1": [{"do": "hang", "deaf": True}]})
+    run, late_ms = timed(yard, RunBounds(1, 1, 6_000, 0, 1))
+    assert (run.stopped_by, yard.show("W-1")["status"]) == ("minutes", "ready")
+    assert late_ms < MINUTE_MS, "the bound of a stop is 5 s; the rest is a busy machine"
+    assert (yard.left(), strays(str(yard.folder))) == ([], [])

@@ -1,0 +1,123 @@
+"""A drain that dies at each point of its way comes, after a resume, to where it would have come.
+
+``REMIT_DRAIN_DIES_AT`` lets the process kill itself with SIGKILL right before an operation, after it, or
+after its checkpoint. What is compared is the item as the ledger folds it, what is on main, and what is
+left on the machine: nothing may be done twice, lost or left.
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.drain.yard import Yard, good, strays
+from tests.surfaces.cli.calling import IDENTITY, git
+
+from remit.drain.words import STEPS
+
+OPERATIONS = ("leased", "cloned", "handed-in", "reviewed", "integrated", "shipped", "verified")
+POINTS = [
+    "0/chosen:before",
+    *(f"1/{step}:{at}" for step in OPERATIONS for at in ("before", "done")),
+    *(f"1/{step}:noted" for step in STEPS if step not in ("chosen", "settled")),
+    "1/settled:before",
+    "1/settled:noted",
+]
+SHORT = (
+    "1/leased:done", "1/started:noted", "1/ended:noted", "1/handed-in:done", "1/reviewed:done",
+    "1/integrated:done", "1/verified:done",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def ready(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A yard with one item that is ready, to be copied."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in IDENTITY.items():
+            patch.setenv(name, value)
+        folder = tmp_path_factory.mktemp("yard").resolve()
+        yard = Yard.make(folder)
+        yard.script({"W-1": good(1)})
+    return folder
+
+
+def copied(ready: Path, target: Path) -> Yard:
+    """The same yard somewhere else; paths in it are those of the copy."""
+    from tests.surfaces.cli.calling import Cli
+
+    shutil.copytree(ready, target, symlinks=True)
+    work = target / "work"
+    git(work, "remote", "set-url", "origin", str(target / "origin.git"))
+    agent = work / ".remit/agents/judge.yaml"
+    agent.write_text(agent.read_text().replace(str(ready), str(target)))
+    return Yard(Cli(work), target)
+
+
+def standing(yard: Yard) -> dict[str, Any]:
+    """What must be the same: the item, main's tree and length, and that nothing is left."""
+    shown = yard.show("W-1")
+    git(yard.cli.cwd, "fetch", "-q", "origin")
+    return {
+        "status": shown["status"],
+        "lease": shown["lease"],
+        "attempt": shown["attempt"],
+        "results": [row["result"] for row in shown["results"]],
+        "tree": git(yard.cli.cwd, "rev-parse", "origin/main^{tree}"),
+        "commits": git(yard.cli.cwd, "rev-list", "--count", "origin/main"),
+        "pushes": len([e for e in shown["history"] if e["type"] == "ShipObserved"]),
+        "left": yard.left(),
+        "strays": strays(str(yard.folder)),
+    }
+
+
+@pytest.fixture(scope="module")
+def undisturbed(ready: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    yard = copied(ready, tmp_path_factory.mktemp("calm").resolve() / "yard")
+    yard.call(*yard.arguments())
+    found = standing(yard)
+    assert (found["status"], found["left"], found["strays"]) == ("verified", [], [])
+    return found
+
+
+def dies_and_resumes(ready: Path, folder: Path, *points: str) -> dict[str, Any]:
+    """A drain that dies at the first point, and again at each other one when it is resumed."""
+    yard = copied(ready, folder.resolve() / "yard")
+    first, *others = (f"RUN-1/W-1/{point}" for point in points)
+    yard.dies(first, *yard.arguments())
+    for other in others:
+        yard.dies(other, "run", "resume", "RUN-1")
+    yard.call("run", "resume", "RUN-1")
+    return standing(yard)
+
+
+@pytest.mark.parametrize("point", SHORT)
+def test_a_drain_that_is_killed_is_resumed(
+    point: str, ready: Path, undisturbed: dict[str, Any], tmp_path: Path
+) -> None:
+    assert dies_and_resumes(ready, tmp_path, point) == undisturbed
+
+
+@pytest.mark.torture
+@pytest.mark.parametrize("point", [point for point in POINTS if point not in SHORT])
+def test_a_drain_that_is_killed_at_any_point_is_resumed(
+    point: str, ready: Path, undisturbed: dict[str, Any], tmp_path: Path
+) -> None:
+    assert dies_and_resumes(ready, tmp_path, point) == undisturbed
+
+
+@pytest.mark.torture
+@pytest.mark.parametrize("first", POINTS)
+def test_a_drain_that_is_killed_twice_is_resumed(
+    first: str, ready: Path, undisturbed: dict[str, Any], tmp_path: Path
+) -> None:
+    at = POINTS.index(first)
+    for second in POINTS[at:]:
+        if second == "0/chosen:before" or ("started" in first and second in POINTS[:at]):
+            continue
+        folder = tmp_path / second.replace("/", "-").replace(":", "-")
+        folder.mkdir()
+        yard_points = (first, second) if second != first else (first,)
+        assert dies_and_resumes(ready, folder, *yard_points) == undisturbed, second
+        shutil.rmtree(folder)

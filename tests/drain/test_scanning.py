@@ -1,0 +1,96 @@
+"""Changes that are scanned together are told apart, and a scan that says too little is made again."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, cast
+
+from remit.core.checks import Result
+from remit.ports.sandbox import SecretFinding, SecretScan
+from remit.repository.repository import GitRepository
+from remit.wiring.scanning import Scans
+
+
+class Changes:
+    """Lays out one file a change; its head says what is in it."""
+
+    def lay_out(self, base: str, head: str, folder: Path) -> int:
+        del base
+        (folder / "file").write_text(head)
+        return 1
+
+
+class Scanner:
+    """Finds the word ``secret``; waits at the first scan until it is let go."""
+
+    def __init__(self, *, blocked: int = 0) -> None:
+        self.scanned: list[list[str]] = []
+        self.go = threading.Event()
+        self.blocked = blocked
+
+    def scan(self, folder: Path) -> SecretScan:
+        if not self.scanned:
+            self.scanned.append([])
+            self.go.wait(60)
+        files = sorted(folder.rglob("file"))
+        self.scanned.append([file.read_text() for file in files])
+        if self.blocked:
+            self.blocked -= 1
+            return SecretScan(Result.BLOCKED, (), "it could not look")
+        found = tuple(
+            SecretFinding("a-rule", str(file.relative_to(folder)), 1)
+            for file in files
+            if "secret" in file.read_text()
+        )
+        return SecretScan(Result.FAIL if found else Result.PASS, found, f"{len(files)} files")
+
+
+def until(holds: Callable[[], bool]) -> None:
+    """Wait for something, with patience."""
+    for _ in range(6_000):
+        if holds():
+            return
+        time.sleep(0.01)
+    raise AssertionError("it did not come")
+
+
+def together(scanner: Scanner, heads: list[str]) -> dict[str, Any]:
+    """Scan one change and, while that is under way, all others."""
+    scans = Scans(cast(GitRepository, Changes()), scanner)
+    found: dict[str, Any] = {}
+
+    def scan(head: str) -> None:
+        found[head] = scans.scan("base", head)
+
+    first, *others = (threading.Thread(target=scan, args=(head,)) for head in heads)
+    first.start()
+    until(lambda: bool(scanner.scanned))
+    for thread in others:
+        thread.start()
+    until(lambda: len(scans._waiting) == len(others))
+    scanner.go.set()
+    for thread in (first, *others):
+        thread.join(60)
+    return found
+
+
+def test_each_change_hears_of_its_own_secrets() -> None:
+    scanner = Scanner()
+    found = together(scanner, ["first", "clean", "a secret", "clean too"])
+    assert {head: scan.result for head, scan in found.items()} == {
+        "first": "PASS", "clean": "PASS", "a secret": "FAIL", "clean too": "PASS",
+    }  # fmt: skip
+    assert [one.path for one in found["a secret"].findings] == ["file"]
+    assert [sorted(batch) for batch in scanner.scanned[1:]] == [
+        ["first"], ["a secret", "clean", "clean too"],
+    ]  # fmt: skip
+
+
+def test_a_batch_that_could_not_be_looked_at_is_scanned_one_by_one() -> None:
+    scanner = Scanner(blocked=2)
+    found = together(scanner, ["first", "clean", "a secret"])
+    assert found["first"].result == "BLOCKED", "it was alone, and whoever asks may ask again"
+    assert (found["clean"].result, found["a secret"].result) == ("PASS", "FAIL")
