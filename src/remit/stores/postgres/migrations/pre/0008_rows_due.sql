@@ -1,4 +1,4 @@
--- 0007: ledgers whose rows were written by an older version, and are made anew by whoever opens them next
+-- 0008: ledgers whose rows were written by an older version, and are made anew by whoever opens them next
 -- and may write (stores/upgrading.py). Facts had got fields without a step of their own, so that rows of
 -- older ledgers were named by ``ledger verify``, and a compare-and-set on them failed. A later step that
 -- comes with new fields of facts enters all ledgers here again.
