@@ -97,6 +97,8 @@ def test_what_only_remit_can_have_seen_is_taken_from_nobody(ledger: Ledger) -> N
         c.RecordVerification(item, SHA, (), "PASS"),
         c.RecordClone(item, fence, "b", "b" * 40),
         c.RecordTakeover(item, fence, SHA, "b" * 40, SHA, "r"),
+        c.RecordAttempt(item, fence, "probe"),
+        c.RecordParityProof("1", "a" * 64, 1, 1, "PASS"),
         c.RecordClockJump(1, 2),
         c.Settle(item),
         c.NoteTermination("E-1", "A-1.1", "gone", 1),
