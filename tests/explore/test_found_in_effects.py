@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from tests.core.effect_world import EffectWorld
+from tests.core.triaging import put
 from tests.core.world import HUMAN
 
 from remit.core import commands as c
@@ -45,7 +46,7 @@ def test_work_that_ships_under_its_lease_gives_its_reservation_up() -> None:
 def test_work_that_comes_back_from_triage_with_its_effect_open_names_who_owns_the_wait() -> None:
     world = EffectWorld()
     item, _ = world.started()
-    world.ok(HUMAN, c.CancelWork(item))
+    world.ok(HUMAN, put(item, "ambiguity"))
     [record] = world.item(item).triage
     world.ok(HUMAN, c.ResolveTriage(record, "requeue", "look it up"))
     assert world.status(item) == "held"

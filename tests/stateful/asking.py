@@ -44,7 +44,7 @@ MOST_BLOBS = 8
 
 LEAST_FENCE = 1
 
-FEW, PLAIN = 2, 0.6
+FEW, PLAIN = 2, 0.9
 """With fewer items than this, so much of what is asked is the plain way of work.
 
 Most commands say nothing on a ledger that holds nothing. What goes wrong early is met early, and an
@@ -118,7 +118,7 @@ class Everything(Traffic):
     def _begin(self) -> Ask:
         """On a ledger that holds next to nothing: something to talk about, and work on it."""
         leased = [item for item in self.world.items() if item.lease is not None]
-        if leased and self.rnd.random() < 0.7:
+        if leased and self.rnd.random() < 0.8:
             return self._under_lease()
         ready = any(item.status is Status.READY for item in self.world.items())
         return self._lease() if ready else self._create()

@@ -57,19 +57,19 @@ Spent = Annotated[
 ]
 Words = Annotated[str, typer.Option("--text", metavar="TEXT", help="What there is to say.")]
 
-_TTL: Final = re.compile(r"([0-9]{1,9})(ms|s|m|h)?\Z")
-_UNITS: Final = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000}
+_TTL: Final = re.compile(r"([0-9]{1,9})(ms|s|m|h|d)?\Z")
+_UNITS: Final = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 
 
 def duration_ms(option: str, text: str) -> int:
-    """A time such as ``90s``, ``15m`` or ``2h`` in milliseconds; a bare number is seconds."""
+    """A time such as ``90s``, ``15m``, ``2h`` or ``90d`` in milliseconds; a bare number is seconds."""
     if not text:
         return 0
     found = _TTL.match(text)
     if found is None or int(found[1]) == 0:
         raise stop(
             Code.BAD_INPUT,
-            f"{option} is {text!r}, expected a time such as 90s, 15m or 2h",
+            f"{option} is {text!r}, expected a time such as 90s, 15m, 2h or 90d",
             "correct it and repeat",
         )
     return int(found[1]) * _UNITS[found[2] or "s"]
