@@ -232,10 +232,9 @@ class Drained:
 
     def _dies(self, entry: RunEntry) -> str:
         """What of an entry dies with its process: an agent at work, a reviewer, or nothing."""
-        item = self.world.item(entry.item)
         if entry.step is RunStep.STARTED:
-            mine = item.lease is not None and item.lease.fence == entry.fence
-            return "work" if mine else ""
+            return "work"
+        item = self.world.item(entry.item)
         reviewed = entry.step is RunStep.HANDED_IN and item.status is Status.IN_REVIEW
         return "review" if reviewed else ""
 

@@ -121,7 +121,12 @@ class Worker:
                 return False
             self.world.delivery(WORKER).clone(item, lease.fence, Path("/nowhere") / item)
             if not script.probe:
-                yield from self._give_up(item, lease, self._unfit(lease), 0, None)
+                if not (yield from self._still(item, lease, None)):
+                    return False
+                if work.halted:  # whoever came back to that begins nothing any more
+                    yield from self._back(item, lease, 0, None)
+                else:
+                    yield from self._give_up(item, lease, self._unfit(lease), 0, None)
                 return False
             begun += 1
             why, told = yield from self._busy(work, item, lease, script)
