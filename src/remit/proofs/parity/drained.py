@@ -256,9 +256,8 @@ class Drained:
             command = one.command
             if one.actor != WORKER or one.repeated:
                 continue
-            if isinstance(command, c.GrantLease):
-                spend = command.spend_micros
-                found.append(Taken(one.at, "lease", command.item, command.ttl_ms, spend))
-            elif isinstance(command, c.RenewLease):
-                found.append(Taken(one.at, "renew", command.item, command.ttl_ms))
+            if isinstance(command, c.GrantLease | c.RenewLease):
+                what = "lease" if isinstance(command, c.GrantLease) else "renew"
+                item = command.item or next(iter(one.streams), "")
+                found.append(Taken(one.at, what, item))
         return tuple(found)

@@ -45,13 +45,11 @@ class Until:
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """One lease or renewal of the drain's order: when, which item, and with what."""
+    """One lease or renewal of the drain's order: when, and which item. With what, a hand knows itself."""
 
     at: int
     what: str
     item: str
-    ttl_ms: int
-    spend_micros: int = 0
 
 
 @dataclass(frozen=True, slots=True)
