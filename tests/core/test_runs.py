@@ -166,6 +166,8 @@ def test_no_sandbox_needs_a_decision_of_its_own(world: Drained) -> None:
     world.no(HUMAN, start(options=(*bare, ("sandbox-decision", "D-1"))), Code.DECISION_SCOPE)
     own = world.decide(scope=(WITHOUT_SANDBOX,))
     world.ok(HUMAN, start(options=(*bare, ("sandbox-decision", own))))
+    decision = world.fact("decision", own)
+    assert decision.consumed_by == (RUN,)  # type: ignore[union-attr]  # a decision
 
 
 def test_bad_bounds_and_names_begin_nothing(world: Drained) -> None:
@@ -349,7 +351,12 @@ def test_a_run_changes_no_item(going: Drained) -> None:
     going.ok(HUMAN, settle(spent=5))
     going.ok(HUMAN, c.NoteRefusal(RUN, HOLDER, "W-2", "CONCURRENCY_LIMIT", "too many"))
     assert going.items() == before
-    assert going.run().refusals == 1
+    run = going.run()
+    assert (run.refusals, run.refused) == (1, (("W-2", "CONCURRENCY_LIMIT"),))
+    for number in range(12):
+        going.ok(HUMAN, c.NoteRefusal(RUN, HOLDER, f"W-{number}", "RATE_LIMIT", ""))
+    run = going.run()
+    assert (run.refusals, len(run.refused), run.refused[-1]) == (13, 10, ("W-11", "RATE_LIMIT"))
 
 
 def test_attempt_evidence_lies_on_the_attempts_stream(world: Drained) -> None:

@@ -221,7 +221,7 @@ MUTANTS: list[tuple[str, str, str, str]] = [
     ),
     (
         "git_push.py",
-        "lost = () if self.contains(git, stands.commit, stands.ref_now) else",
+        "lost = () if kept else",
         "lost = () if True else",
         "test_git.py::test_a_main_that_went_on_still_contains_it_and_a_rewritten_one_does_not",
     ),
@@ -245,8 +245,8 @@ MUTANTS: list[tuple[str, str, str, str]] = [
     ),
     (
         "git_push.py",
-        "git.run(*_ONCE, ",
-        "git.run(",
+        '*_ONCE, "push",',
+        '"push",',
         "../integrating/test_http.py::test_a_server_that_hangs_up_after_it_took_the_push",
     ),
     (

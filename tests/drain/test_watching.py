@@ -21,7 +21,6 @@ def yard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Yard:
     for name, value in IDENTITY.items():
         monkeypatch.setenv(name, value)
     made = Yard.make(tmp_path.resolve())
-    made.cli.json("edit", "W-1", "--title", f"hello {TITLE}")
     made.script({"W-1": [{"do": "progress", "text": f"at it {TITLE}"}, *good(1)]})
     return made
 

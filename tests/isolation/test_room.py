@@ -250,3 +250,21 @@ def test_a_folder_that_another_cell_clears_away_before_it_is_held_is_made_again(
         assert (cleared, folder.is_dir()) == ([1], True)
         assert remains.clear() == 0
     assert list(tmp_path.iterdir()) == []
+
+
+def test_in_a_sealed_room_the_clone_is_only_seen(cells: Cells, host: Host, tmp_path: Path) -> None:
+    exchange = tmp_path / "exchange"
+    exchange.mkdir()
+    (host.clone / "there").write_text("as it was\n")
+    cell = cells(writable=(exchange,), sealed=True)
+    tried = (
+        f"cat there; echo x > there; echo x > {host.clone}/new; mkdir sub; echo ok > {exchange}/out"
+    )
+    argv = cell.command(["sh", "-c", tried])
+    assert not isinstance(argv, SandboxRefusal)
+    done = subprocess.run(argv, capture_output=True, check=False, timeout=60)
+    assert done.stdout == b"as it was\n"
+    assert done.stderr.count(b"Read-only file system") == 3
+    assert sorted(p.name for p in host.clone.iterdir() if p.name != ".git") == ["there"]
+    assert (exchange / "out").read_text() == "ok\n"
+    assert refused(cell.probe()) == ()

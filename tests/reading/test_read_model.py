@@ -190,3 +190,19 @@ def test_no_view_writes(sqlite: Ledger, name: str) -> None:
     with sqlite.reading() as tx:
         assert tx.head() == before
     sqlite.close()
+
+
+def test_a_run_that_is_not_over_is_shown_before_newer_ones_that_are(sqlite: Ledger) -> None:
+    ann = sqlite.acting("ann")
+    ann.release_kill_switch("it was the right branch")
+    for number in (2, 3, 4):
+        ann.run([propose(), c.AcceptDecision(f"D-{number}")])
+        ann.start_run(start(f"D-{number}"))
+        ann.stop_run(c.StopRun(f"RUN-{number}", "h1", "nothing-ready"))
+    with glimpse(sqlite.store, None) as tx:
+        found = fleet(tx, 2)
+        assert [run["id"] for run in found["runs"]] == ["RUN-1", "RUN-4"]
+        assert found["lists"]["runs"] == {"total": 4, "truncated": True}
+        assert [run["id"] for run in run_list(tx, 2)["runs"]] == ["RUN-4", "RUN-3"]
+        assert [run["id"] for run in run_list(tx, 2, live_only=True)["runs"]] == ["RUN-1"]
+    sqlite.close()

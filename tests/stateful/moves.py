@@ -35,13 +35,13 @@ from tests.stores.postgres.server import Server
 from remit.core import commands as c
 from remit.core.evolve import evolve
 from remit.core.facts import FACT_TYPES, Fact
-from remit.core.moments import Standing
+from remit.core.moments import Standing, apply
 from remit.core.refusals import Code, Refused
 from remit.ports import ReadTx, RemitError, Store
 from remit.service import transfer
 from remit.service.adoption import adopt
 from remit.service.engine import Call, Done, Engine
-from remit.service.integrity import apply, verify
+from remit.service.integrity import verify
 from remit.service.operations import Caller, Operations
 from remit.service.past import as_of
 from remit.stores.clock import Clock

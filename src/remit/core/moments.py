@@ -171,6 +171,25 @@ class Standing:
             self.runs[name] = run
 
 
+def apply(
+    facts: dict[Key, Any], delta: Mapping[Key, Fact | None], standing: Standing, seq: int
+) -> None:
+    """Take the changed facts of event ``seq`` over; None takes a fact away.
+
+    After some events a moment is kept beside them, as the writer kept it.
+    """
+    for key, fact in delta.items():
+        if key[0] in WATCHED:
+            standing.put(key, facts.get(key), fact)
+        if fact is None:
+            facts.pop(key, None)
+        else:
+            facts[key] = fact
+    if seq % EVERY == 0:
+        standing.seq = seq
+        facts[key_of(seq)] = standing.moment()
+
+
 def follow(run: Run | None, rec: Recorded) -> Run:
     """A run after one more event of its stream."""
     facts = alone_facts({} if run is None else {("run", run.id): run}, rec)

@@ -46,7 +46,10 @@ class ChooseItem(Command):
 @quick
 @dataclass(frozen=True, slots=True)
 class RunFigures:
-    """What a checkpoint knows by now; empty or 0: as before. ``spent_micros`` never goes back."""
+    """What a checkpoint knows by now; empty or 0: as before. ``spent_micros`` never goes back.
+
+    ``detail`` is remit's own words or codes, since facts hold no text from outside.
+    """
 
     lease: str = ""
     attempt: str = ""

@@ -69,6 +69,9 @@ class StoppedBy(StrEnum):
     DECISION = "decision"
 
 
+KEPT_REFUSALS: Final = 10
+"""Refusals whose item and code a run's fact names; all of them are on its stream."""
+
 FAILED: Final = (RunOutcome.TRIAGED, RunOutcome.LOST)
 """Outcomes that count against the bound on failures."""
 
@@ -125,7 +128,8 @@ class Run:
     ``actor`` works and ``reviewer`` (empty: nobody in this run) reviews; ``agent`` names the adapter;
     ``driver`` is who started or last resumed it, and ``holder`` the nonce of the process that drives
     it. ``live`` are the entries that are not settled, oldest first. ``chosen`` counts choices and
-    numbers entries, ``failed`` those settled as triaged or lost.
+    numbers entries, ``failed`` those settled as triaged or lost. ``refused`` are the newest refusals as item
+    and code.
     """
 
     id: str
@@ -149,6 +153,7 @@ class Run:
     chosen: int = 0
     failed: int = 0
     refusals: int = 0
+    refused: tuple[tuple[str, str], ...] = ()
     resumes: int = 0
     settled_micros: int = 0
     stop_asked: str = ""

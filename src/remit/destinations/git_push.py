@@ -161,11 +161,8 @@ class GitDestination:
                 ("commit", stands.commit),
                 ("ref_now", stands.ref_now),
             )
-            lost = (
-                ()
-                if self.contains(git, stands.commit, stands.ref_now)
-                else (f"{self.ref} lacks {stands.commit}",)
-            )
+            kept = self.contains(git, stands.commit, stands.ref_now)
+            lost = () if kept else (f"{self.ref} lacks {stands.commit}",)
             return Seen(Result.FOUND, 1, values, lost, consistent, stands.fence)
         except (GitError, NoAnswer, Answered) as error:
             return unavailable(f"cannot {what}: {error}")

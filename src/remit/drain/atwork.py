@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from remit.core import triage_records as records
-from remit.core.checks import Result
+from remit.core.checks import Check, Result
 from remit.core.facts import Item, Lease
 from remit.core.gitfacts import is_full_sha
 from remit.core.refusals import Code, Refused
+from remit.core.services import VERIFIER
 from remit.core.triage_records import Evidence
 from remit.drain import endings, words
 from remit.drain.agents.outcomes import Came, charge
@@ -24,6 +25,7 @@ from remit.ports.agent import Progress
 
 if TYPE_CHECKING:
     from remit.drain.journey import Journey
+    from remit.service.delivery import Cloned
 
 Walk = Generator[Job, Any, Any]
 
@@ -69,6 +71,7 @@ class AtWork:
         self.task = journey.task(hold)
         self.site: Site = self.hands.place.site(self.task)
         self.said = ""
+        self._made: tuple[Check, ...] = ()
         self._told = 0
 
     def walk(self) -> Walk:
@@ -181,6 +184,7 @@ class AtWork:
         if isinstance(cloned, Refused):
             yield from self._release(f"{words.NO_CLONE}:{cloned.code.value}", "lost")
             return False
+        self._made = clone_checks(cloned, journey.hands.actor)
         journey.note("cloned")
         journey.note("briefed")
         if journey.must_end():
@@ -202,7 +206,7 @@ class AtWork:
         left = LOOKS
         while True:
             ready: Ready = yield self.site.ready
-            self.hands.seen(self.journey.entry, "probed", ready.checks)
+            self.hands.seen(self.journey.entry, "probed", (*self._made, *ready.checks))
             left -= 1
             if not left or all(check.result is Result.FAIL for check in ready.unfit):
                 return ready
@@ -247,7 +251,7 @@ class AtWork:
         number = journey.starts * 1_000_000 + self._told
         text = line.text[:SAID_CHARS]
         told = self.hands.progress(journey.entry, self.hold.fence, number, text, line.spent_micros)
-        if isinstance(told, Refused):
+        if isinstance(told, Refused) and told.code in _LATE:
             self.site.stop("lease-refused")
         if line.spent_micros is not None:
             journey.spent_micros = max(journey.spent_micros, line.spent_micros)
@@ -315,6 +319,19 @@ class AtWork:
                     journey.entry, self.hold.fence, words.LEASE_LOST, journey.spent_micros
                 )
             journey.settle("lost", spent, words.LEASE_LOST)
+
+
+def clone_checks(cloned: Cloned, actor: str) -> tuple[Check, ...]:
+    """What is so of a clone because of how it was made just now, and of who will verify.
+
+    Main was fetched and contained what was observed before, or no clone would have been made; nobody
+    has been in the clone since.
+    """
+    return (
+        Check("clean-tree", Result.PASS, f"made anew at {cloned.base}", "as committed"),
+        Check("remote", Result.PASS, cloned.base, "contains the main observed before"),
+        Check("verifier", Result.PASS, VERIFIER, f"not {actor}"),
+    )
 
 
 def kept_figures(kept: Kept) -> tuple[tuple[str, str], ...]:

@@ -20,12 +20,11 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Final
 
-from remit.core import moments
 from remit.core.events import Event, Recorded
 from remit.core.facts import Fact, Key
 from remit.core.fold import FoldError
 from remit.core.merkle import Tree
-from remit.core.moments import WATCHED, Standing
+from remit.core.moments import Standing, apply
 from remit.ports import Blob, Difference, LedgerCorrupt, ReadTx, Store, StoredEvent
 from remit.ports.signing import Signatures
 from remit.service.authority import Authority, Root, Unproved
@@ -219,25 +218,6 @@ class _Walk:
                     self.problem(0, f"blobs {name}", f"bytes of {found}", f"bytes of {name}")
         for name in sorted(missing):
             self.problem(0, f"blobs {name}", "no blob", "a blob that an event names")
-
-
-def apply(
-    facts: dict[Key, Fact], delta: Mapping[Key, Fact | None], standing: Standing, seq: int
-) -> None:
-    """Take the changed facts of event ``seq`` over; None takes a fact away.
-
-    After some events a moment is kept beside them: see ``remit.core.moments``.
-    """
-    for key, fact in delta.items():
-        if key[0] in WATCHED:
-            standing.put(key, facts.get(key), fact)
-        if fact is None:
-            facts.pop(key, None)
-        else:
-            facts[key] = fact
-    if seq % moments.EVERY == 0:
-        standing.seq = seq
-        facts[moments.key_of(seq)] = standing.moment()
 
 
 @held_back()

@@ -13,6 +13,7 @@ from typing import Final
 
 from remit.core.evolve import evolve
 from remit.core.facts import Fact, Key
+from remit.core.moments import Standing, apply
 from remit.core.refusals import Code
 from remit.ports import Change, ReadTx, RemitError, Store
 
@@ -52,7 +53,8 @@ def as_of(tx: ReadTx, seq: int, memory: Callable[[str], Store]) -> Iterator[Read
         )
     stored = tx.stored(0, 1)
     store = memory(stored[0].ledger_id if stored else "empty")
-    facts: dict[Key, Fact | None] = {}
+    facts: dict[Key, Fact] = {}
+    standing = Standing()
 
     def get(kind: str, name: str) -> Fact | None:
         return facts.get((kind, name))
@@ -63,9 +65,9 @@ def as_of(tx: ReadTx, seq: int, memory: Callable[[str], Store]) -> Iterator[Read
             chunk = tx.events(done, min(CHUNK, seq - done))
             writer.append(chunk)
             for recorded in chunk:
-                facts.update(evolve(get, recorded))
+                apply(facts, evolve(get, recorded), standing, recorded.seq)
             done = chunk[-1].seq
-        writer.write([Change(key, None, fact) for key, fact in facts.items() if fact is not None])
+        writer.write([Change(key, None, fact) for key, fact in facts.items()])
     try:
         with store.read() as past:
             yield PastRead(past, tx)  # type: ignore[misc]  # every other method is the past's own

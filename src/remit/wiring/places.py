@@ -108,7 +108,11 @@ class Place:
             return Ready((Check("agent", Result.BLOCKED, str(error)[:300], "", "", "NO_START"),))
         if isinstance(room, Refused):
             return Ready((blocked("room", room.code.value, room.message),))
-        looked = tuple(_check(probe) for probe in self.ground.before_work(room))
+        looked = (
+            Check("commands", Result.PASS, room.commands[0][:300], "these and no others"),
+            Check("egress", Result.PASS, ",".join(room.egress.hosts)[:300] or "none", "these only"),
+            *(_check(probe) for probe in self.ground.before_work(room)),
+        )
         if Ready(looked).unfit:
             return Ready(looked)
         try:

@@ -60,7 +60,8 @@ def start(draft: Draft, cmd: StartRun) -> Refused | None:
     )
     draft.open("run", name, event)
     figures = [getattr(cmd.bounds, bound) for bound in cmd.bounds.__slots__]
-    consume(draft, (cmd.decision,), name, digest_of(["run", name, cmd.agent, cmd.actor, *figures]))
+    digest = digest_of(["run", name, cmd.agent, cmd.actor, *figures])
+    consume(draft, (cmd.decision, *_bare(cmd)), name, digest)
     return None
 
 
@@ -186,12 +187,18 @@ def _left(draft: Draft, cmd: StartRun, decision: Decision) -> Refused | None:
     )
 
 
+def _bare(cmd: StartRun) -> tuple[str, ...]:
+    """The decision that lets agents work without a sandbox, where the run has none."""
+    options = dict(cmd.options)
+    return (options.get("sandbox-decision", ""),) if options.get("sandbox") == "none" else ()
+
+
 def _boxed(draft: Draft, cmd: StartRun) -> Refused | None:
     """Without a sandbox a human has decided just that (CONTRACT 13)."""
-    options = dict(cmd.options)
-    if options.get("sandbox") != "none":
+    refs = _bare(cmd)
+    if not refs:
         return None
-    decision = decision_of(draft, options.get("sandbox-decision", ""))
+    decision = decision_of(draft, refs[0])
     proposal = run_proposal(decision.scope) if decision is not None else ""
     need = Need(DecisionKind.ACTIVATION, (WITHOUT_SANDBOX,))
     unproved = draft.policy.accept_unproved

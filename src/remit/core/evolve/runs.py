@@ -16,6 +16,7 @@ from remit.core.evolve.moves import Get, Out, add, first
 from remit.core.fold import FoldError
 from remit.core.run_facts import (
     FAILED,
+    KEPT_REFUSALS,
     STEPS,
     Proof,
     Run,
@@ -140,7 +141,10 @@ def _use(get: Get, rec: Recorded, run: Run) -> RunUse:
 
 def _refused(get: Get, rec: Recorded, ev: e.RunRefusalNoted, out: Out) -> None:
     run = _run(get, rec)
-    out["run", run.id] = changed(run, version=rec.version, refusals=run.refusals + 1)
+    refused = (*run.refused, (ev.item, ev.code))[-KEPT_REFUSALS:]
+    out["run", run.id] = changed(
+        run, version=rec.version, refusals=run.refusals + 1, refused=refused
+    )
 
 
 def _resumed(get: Get, rec: Recorded, ev: e.RunResumed, out: Out) -> None:

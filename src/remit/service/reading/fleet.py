@@ -15,7 +15,7 @@ from remit.ports import ItemQuery, ReadTx
 from remit.service.reading.items import load_items, titles
 from remit.service.reading.rendering import lease as lease_of
 from remit.service.reading.rendering import rfc3339
-from remit.service.reading.runs import newest_runs, run_summary
+from remit.service.reading.runs import live_first, run_summary
 
 CLAIM_LIMIT: Final = (
     "What the ledger held after this event. It does not say that a worker is alive, that a process"
@@ -29,7 +29,7 @@ def fleet(tx: ReadTx, limit: int) -> dict[str, Any]:
     counts = {str(status): _figure(small.get(("count", status))) for status in Status}
     leases, held = _of(tx, Status.LEASED, limit), _of(tx, Status.HELD, limit)
     named = titles(tx, [*leases, *held])
-    runs, run_total = newest_runs(tx, limit)
+    runs, run_total = live_first(tx, limit)
     records, open_total = _open_records(tx, limit)
     shown: dict[str, tuple[list[dict[str, Any]], int]] = {
         "leases": ([_leased(tx, item, named) for item in leases], counts["leased"]),

@@ -13,9 +13,6 @@ from remit.core.run_facts import Run, RunEntry, RunStatus, entry_id
 from remit.ports import ReadTx
 from remit.service.reading.rendering import rfc3339
 
-REFUSALS: Final = 20
-"""How many refused acquisitions a run's page shows, the newest."""
-
 PAGE: Final = 1_000
 
 
@@ -54,6 +51,7 @@ def run_summary(run: Run) -> dict[str, Any]:
         },
         "live": [entry(one) for one in run.live],
         "refusals": run.refusals,
+        "refused": [{"item": item, "code": code} for item, code in run.refused],
         "resumes": run.resumes,
         "trace": f"remit run show {run.id}",
     }
@@ -120,6 +118,16 @@ def run_list(tx: ReadTx, limit: int, *, live_only: bool = False) -> dict[str, An
         "truncated": total > len(runs),
         "as_of_seq": tx.head().seq,
     }
+
+
+def live_first(tx: ReadTx, limit: int) -> tuple[list[Run], int]:
+    """Runs that are not over, then the newest of the others, and how many there are in all.
+
+    Of more than ``PAGE`` runs the newest of those are looked at.
+    """
+    runs, total = newest_runs(tx, PAGE if limit else 0)
+    runs.sort(key=lambda run: run.status is RunStatus.STOPPED)
+    return (runs[:limit] if limit else runs), total
 
 
 def newest_runs(tx: ReadTx, limit: int, *, live_only: bool = False) -> tuple[list[Run], int]:

@@ -120,6 +120,7 @@ def _shown(screen: Screen, data: Data) -> None:
             ("spend", f"{money} of {bounds['spend_micros']} micro-units"),
             ("failures", f"{used['failures']} of {bounds['failures']}"),
             ("refusals", found["refusals"]),
+            ("newest refusals", ", ".join(f"{r['item']} {r['code']}" for r in found["refused"])),
             ("resumes", found["resumes"]),
         )
     )
