@@ -103,6 +103,8 @@ def test_what_only_remit_can_have_seen_is_taken_from_nobody(ledger: Ledger) -> N
         ),
         c.FailIntegration(item, SHA, 9, "b" * 40, "b" * 40, "merge", ("a.py",)),
         c.NotePush(f"push/{item}", "P-1.1", "answered"),
+        c.RecordAttempt(item, fence, "probe"),
+        c.RecordParityProof("1", "a" * 64, 1, 1, "PASS"),
         c.RecordClockJump(1, 2),
         c.Settle(item),
         c.NoteTermination("E-1", "A-1.1", "gone", 1),
