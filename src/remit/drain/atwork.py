@@ -311,7 +311,8 @@ class AtWork:
         elif self.hands.did(journey.entry, "released"):
             journey.settle("released", spent)
         else:
-            told = self.hands.did(journey.entry, "handed-in/late")
+            ends = ("handed-in", "failed", "released")
+            told = any(self.hands.did(journey.entry, f"{end}/late") for end in ends)
             if journey.spent_micros > journey.entry.reserved_micros and not told:
                 # What it cost beyond what was set aside is a fact, however late.
                 self.hands.hand_back(

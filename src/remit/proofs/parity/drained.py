@@ -232,10 +232,9 @@ class Drained:
 
     def _dies(self, entry: RunEntry) -> str:
         """What of an entry dies with its process: an agent at work, a reviewer, or nothing."""
-        item = self.world.item(entry.item)
         if entry.step is RunStep.STARTED:
-            mine = item.lease is not None and item.lease.fence == entry.fence
-            return "work" if mine else ""
+            return "work"
+        item = self.world.item(entry.item)
         reviewed = entry.step is RunStep.HANDED_IN and item.status is Status.IN_REVIEW
         return "review" if reviewed else ""
 
@@ -257,9 +256,8 @@ class Drained:
             command = one.command
             if one.actor != WORKER or one.repeated:
                 continue
-            if isinstance(command, c.GrantLease):
-                spend = command.spend_micros
-                found.append(Taken(one.at, "lease", command.item, command.ttl_ms, spend))
-            elif isinstance(command, c.RenewLease):
-                found.append(Taken(one.at, "renew", command.item, command.ttl_ms))
+            if isinstance(command, c.GrantLease | c.RenewLease):
+                what = "lease" if isinstance(command, c.GrantLease) else "renew"
+                item = command.item or next(iter(one.streams), "")
+                found.append(Taken(one.at, what, item))
         return tuple(found)

@@ -102,7 +102,7 @@ class Hand(Worker):
         if taken.what == "renew":
             work = self.works.get(taken.item)
             fence = work.lease.fence if work is not None else 0
-            answer = mine.renew(c.RenewLease(taken.item, fence, taken.ttl_ms))
+            answer = mine.renew(c.RenewLease(taken.item, fence))
             if work is None:
                 return
             if not isinstance(answer, Refused):
@@ -110,7 +110,7 @@ class Hand(Worker):
             elif work.waits.busy == "work":
                 self._go_on(work, "lease-refused")
             return
-        command = c.GrantLease(taken.item, taken.ttl_ms, spend_micros=taken.spend_micros)
+        command = c.GrantLease(taken.item, spend_micros=self.world.scenario.reserve)
         answer = mine.lease(command)
         self.count(taken.item)
         if isinstance(answer, Refused):

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Final
 
 from remit.proofs.parity.planting import Shortcut
-from remit.proofs.parity.scenario import SECOND, Act, Scenario, Thing
+from remit.proofs.parity.scenario import SECOND, Act, Bounds, Scenario, Thing, Try
 
 _HANDS: Final = "remit.drain.hands:Hands"
 _WORK: Final = "remit.drain.atwork:AtWork"
@@ -27,6 +27,9 @@ _PAST: Final = """accepted(self.work.run(command))
             at.seq + 1, entry.item, version, self.actor, "asserted", at.time, NoteAdded("drained", "")
         )
         tx.append([note])"""
+
+_PUSHED: Final = """integrator = self.integrator
+    self.delivery.repository.remote.land("", self.item(entry.item).work.head)"""
 
 SHORTCUTS: Final = (
     Shortcut(
@@ -204,5 +207,62 @@ SHORTCUTS: Final = (
                 '{self.run}/{entry.item}/{entry.number}/{step}/{self.holder}"',
             ),
         ),
+    ),
+    Shortcut(
+        "sets-nothing-aside",
+        ALIKE,
+        ((f"{_HANDS}.lease", "spend_micros=entry.reserved_micros", "spend_micros=0"),),
+    ),
+    Shortcut(
+        "calls-every-end-a-refusal",
+        ("evidence",),
+        (
+            (
+                f"{_HANDS}.fail",
+                "give_up(record, ",
+                'give_up(type(record)(type(record.kind)("refusal"), ("code:DECLINED",)), ',
+            ),
+        ),
+    ),
+    Shortcut(
+        "puts-aside-what-it-holds",
+        ("operations",),
+        (
+            (
+                f"{_HANDS}.fail",
+                "self.work.fail(command, command_id=key)",
+                "self.work.triage(aside(record, entry.item, c.Text(reason)), command_id=key)",
+            ),
+        ),
+        (Scenario((Thing(tries=(Try(probe=False),)),)),),
+    ),
+    Shortcut(
+        "pushes-beside-the-integration",
+        ("one-effect",),
+        (
+            (
+                f"{_HANDS}.integrate",
+                "integrator = self.integrator",
+                _PUSHED,
+            ),
+        ),
+        (Scenario((Thing(),)),),
+    ),
+    Shortcut(
+        "takes-one-more-than-it-may",
+        ("bounds",),
+        (
+            (
+                f"{_HANDS}.lease",
+                "answer = self._do(",
+                "self.work.lease(c.GrantLease())\n    answer = self._do(",
+            ),
+        ),
+        (Scenario((Thing(), Thing(), Thing()), bounds=Bounds(parallel=1)),),
+    ),
+    Shortcut(
+        "never-says-what-became-of-it",
+        ("comes-to-an-end",),
+        ((f"{_HANDS}.settle", "accepted(self.work.run(command))", "pass"),),
     ),
 )

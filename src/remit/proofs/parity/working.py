@@ -45,13 +45,11 @@ class Until:
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """One lease or renewal of the drain's order: when, which item, and with what."""
+    """One lease or renewal of the drain's order: when, and which item. With what, a hand knows itself."""
 
     at: int
     what: str
     item: str
-    ttl_ms: int
-    spend_micros: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +119,12 @@ class Worker:
                 return False
             self.world.delivery(WORKER).clone(item, lease.fence, Path("/nowhere") / item)
             if not script.probe:
-                yield from self._give_up(item, lease, self._unfit(lease), 0, None)
+                if not (yield from self._still(item, lease, None)):
+                    return False
+                if work.halted:  # whoever came back to that begins nothing any more
+                    yield from self._back(item, lease, 0, None)
+                else:
+                    yield from self._give_up(item, lease, self._unfit(lease), 0, None)
                 return False
             begun += 1
             why, told = yield from self._busy(work, item, lease, script)
