@@ -1,4 +1,4 @@
-"""Decisions on triage records and on stale results: settling one, or letting another item go on.
+"""Decisions on triage records: opening one, and settling it.
 
 An item leaves triage only when its last open record is settled, and only to where it came from or
 earlier, never to leased; once its commit was observed on main, only to shipped (CONTRACT 5, T11).
@@ -22,7 +22,6 @@ from remit.core.effects import wait_on
 from remit.core.facts import Item, Triage
 from remit.core.refusals import Code, Refused
 from remit.core.settlement import review
-from remit.core.staleness import link
 from remit.core.status import ORDER, Kind, Status
 from remit.core.triage import CLOSING, Resolution, TriageKind, allowed, put_aside
 from remit.core.triage_rules import EFFECT_KINDS
@@ -170,19 +169,7 @@ def _close(draft: Draft, item: Item, how: Resolution, cmd: c.ResolveTriage) -> R
     return None
 
 
-def _succeed(draft: Draft, cmd: c.SucceedItem) -> Refused | None:
-    item = find(draft, cmd.item)
-    if isinstance(item, Refused):
-        return item
-    successor = find(draft, cmd.successor)
-    if isinstance(successor, Refused):
-        return successor
-    refused = fit_successor(draft, item, successor)
-    return refused or link(draft, item, successor, cmd.reason.inline, cmd.reason.ref)
-
-
 HANDLERS: Final[dict[type[c.Command], Callable[[Draft, Any], Refused | None]]] = {
     c.OpenTriage: _open,
     c.ResolveTriage: _resolve,
-    c.SucceedItem: _succeed,
 }
