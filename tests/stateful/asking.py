@@ -44,7 +44,7 @@ MOST_BLOBS = 8
 
 LEAST_FENCE = 1
 
-FEW, PLAIN = 2, 0.9
+FEW, PLAIN = 2, 0.8
 """With fewer items than this, so much of what is asked is the plain way of work.
 
 Most commands say nothing on a ledger that holds nothing. What goes wrong early is met early, and an
