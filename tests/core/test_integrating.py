@@ -12,13 +12,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from tests.core.world import COMMAND, HUMAN, LOG, LOGGED, MAIN, RUBRIC, World, sha
+from tests.core.pushing import about, work_of
+from tests.core.world import COMMAND, HUMAN, LOGGED, MAIN, RUBRIC, World, sha
 
 from remit.core import commands as c
-from remit.core.checks import Check, Result
+from remit.core.checks import Result
 from remit.core.commands import Text
 from remit.core.effect_facts import Effect, EffectState
-from remit.core.facts import Item, Row, Work
+from remit.core.facts import Item
 from remit.core.pushes import push_digest, push_effect, push_fence
 from remit.core.refusals import Code, Refused
 from remit.core.status import Status
@@ -29,52 +30,10 @@ RECONCILER = "remit-reconciler"
 OPEN = (EffectState.INTENDED, EffectState.UNCERTAIN, EffectState.CONTRADICTED)
 
 
-def work_of(world: World, item: str) -> Work:
-    work = world.item(item).work
-    assert work is not None
-    return work
-
-
 def effect_of(world: World, item: str) -> Effect:
     found = world.fact("effect", push_effect(item))
     assert isinstance(found, Effect)
     return found
-
-
-def about(world: World, item: str, commit: str = "", **how: Any) -> c.IntendPush:
-    """What a service says that it tested of an item."""
-    work = work_of(world, item)
-    result, executed = how.pop("result", "verified"), how.pop("executed", 1)
-    checks = (Check("exit-status", how.pop("check", Result.PASS)),)
-    facts = [world.fact("row", name) for name in world.item(item).plan.rows]
-    findings = tuple(
-        c.RowFinding(
-            row.id,
-            row.digest,
-            "not-machine-checkable" if row.kind == "rubric" else result,
-            "X",
-            executed,
-            0,
-            LOG,
-            checks,
-        )
-        for row in facts
-        if isinstance(row, Row)
-    )
-    found: dict[str, Any] = {
-        "item": item,
-        "head": work.head,
-        "approval": work.review_seq,
-        "way": "merge",
-        "main_before": MAIN,
-        "commit": commit or sha(7_000),
-        "tree": sha(8_000),
-        "remote": "origin",
-        "ref": "refs/heads/main",
-        "findings": findings,
-        "artifact_diff": "PASS",
-    }
-    return c.IntendPush(**{**found, **how})
 
 
 def say(world: World, command: c.Command, actor: str = HUMAN, command_id: str = "") -> Answer:

@@ -23,6 +23,7 @@ from tests.stateful.deciding import Deciding
 from tests.stateful.effect_asking import EffectAsking
 from tests.stateful.plan_asking import PlanAsking
 from tests.stateful.proving import Proving
+from tests.stateful.push_asking import PushAsking
 from tests.stateful.run_asking import RunAsking
 from tests.stateful.succeeding import Succeeding
 
@@ -80,6 +81,8 @@ class Everything(Traffic):
         self.plans = PlanAsking(self.world)
         self.runs = RunAsking(self.world)
         self.run_share = 0.5 if profile == "runs" else 0.03
+        self.pushes = PushAsking(self.world)
+        self.push_share = 0.25 if profile == "late" else 0.02
         self.authority = 0.08
         self.planned = 0.5 if profile == "plans" else 0.05
         self.succeeding = Succeeding(self.world, self.plans)
@@ -94,6 +97,8 @@ class Everything(Traffic):
             return self.plans.ask(self.rnd)
         if self.rnd.random() < self.run_share:
             return self.runs.ask(self.rnd)
+        if self.rnd.random() < self.push_share:
+            return self.pushes.ask(self.rnd)
         if self.rnd.random() < self.share:
             return self.effect_work.ask(self.rnd)
         if self.rnd.random() < 0.25:
