@@ -172,3 +172,12 @@ def test_nothing_runs_later_than_the_bound_on_time_and_the_bound_of_a_stop(tmp_p
     assert (run.stopped_by, yard.show("W-1")["status"]) == ("minutes", "ready")
     assert late_ms < MINUTE_MS, "the bound of a stop is 5 s; the rest is a busy machine"
     assert (yard.left(), strays(str(yard.folder))) == ([], [])
+
+
+def test_a_limit_below_the_parallel_bound_costs_no_choice_twice(tmp_path: Path) -> None:
+    """Refused for concurrency, a run waits until one of its own ends, and does not ask meanwhile."""
+    yard = made(tmp_path, 3)
+    yard.cli.json("limit", "set", "actor/bot", "--concurrency", "1")
+    run = yard.call(*yard.arguments("--max-parallel", "3"))[-1]["data"]["run"]
+    outcomes = [entry["outcome"] for entry in run["items"]]
+    assert sorted(outcomes) == ["refused", "verified", "verified", "verified"]

@@ -82,12 +82,13 @@ def undisturbed(ready: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[s
 
 
 def dies_and_resumes(ready: Path, folder: Path, *points: str) -> dict[str, Any]:
-    """A drain that dies at the first point, and again at each other one when it is resumed."""
+    """A drain that dies at the first point, and again at each other one that its resumes come to."""
     yard = copied(ready, folder.resolve() / "yard")
     first, *others = (f"RUN-1/W-1/{point}" for point in points)
-    yard.dies(first, *yard.arguments())
+    assert yard.dies(first, *yard.arguments())
     for other in others:
-        yard.dies(other, "run", "resume", "RUN-1")
+        if not yard.dies(other, "run", "resume", "RUN-1"):
+            return standing(yard)
     yard.call("run", "resume", "RUN-1")
     return standing(yard)
 
@@ -112,12 +113,8 @@ def test_a_drain_that_is_killed_at_any_point_is_resumed(
 def test_a_drain_that_is_killed_twice_is_resumed(
     first: str, ready: Path, undisturbed: dict[str, Any], tmp_path: Path
 ) -> None:
-    at = POINTS.index(first)
-    for second in POINTS[at:]:
-        if second == "0/chosen:before" or ("started" in first and second in POINTS[:at]):
-            continue
-        folder = tmp_path / second.replace("/", "-").replace(":", "-")
+    for place, second in enumerate(POINTS[1:]):
+        folder = tmp_path / str(place)
         folder.mkdir()
-        yard_points = (first, second) if second != first else (first,)
-        assert dies_and_resumes(ready, folder, *yard_points) == undisturbed, second
+        assert dies_and_resumes(ready, folder, first, second) == undisturbed, second
         shutil.rmtree(folder)

@@ -45,7 +45,11 @@ class Ending:
 
 @dataclass(slots=True)
 class Conductor:
-    """Drives one run that this process holds."""
+    """Drives one run that this process holds.
+
+    ``passed`` are items that it was refused, ``room`` is how many it may hold at a time by what the
+    ledger's limits have shown (0: they have shown none).
+    """
 
     hands: Hands
     options: Options
@@ -53,6 +57,7 @@ class Conductor:
     live: dict[str, _Live] = field(default_factory=dict)
     ending: Ending | None = None
     passed: set[str] = field(default_factory=set)
+    room: int = 0
     _halted_us: int = 0
     _ended_all: bool = False
 
@@ -125,7 +130,8 @@ class Conductor:
     # What it takes.
 
     def _take_more(self) -> None:
-        while self.ending is None and len(self.live) < self.hands.record().bounds.parallel:
+        parallel = self.hands.record().bounds.parallel
+        while self.ending is None and len(self.live) < min(parallel, self.room or parallel):
             if not self._take():
                 return
 
@@ -203,10 +209,14 @@ class Conductor:
         self.hands.place.submit(one.journey.ticket, job)
 
     def _over(self, journey: Journey) -> None:
-        if journey.settled == "refused":
+        """An entry is settled. One that was refused tells how many leases there is room for."""
+        if journey.settled != "refused":
+            return
+        if journey.refused_for in _WAITING and self.live:
+            # Asked again before one of these ends, it would be refused again, and each choice counts.
+            self.room = len(self.live)
+        else:
             self.passed.add(journey.entry.item)
-            if journey.refused_for in _WAITING and self.live:
-                self.passed.discard(journey.entry.item)
 
     def _renew(self) -> None:
         """Renew the leases that no agent's site keeps alive at the moment."""
