@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.core.plans import COMMAND, goal, item, node, requirement, row, sound
-from tests.core.test_integrating import about, say
+from tests.core.pushing import about, say
 from tests.core.world import HUMAN, LOG, World
 from tests.stateful.plan_asking import made
 
