@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.core.world import LOG, MAIN, World, sha
+from tests.core.world import HUMAN, LOG, LOGGED, MAIN, World, sha
 
 from remit.core import commands as c
 from remit.core.checks import Check, Result
 from remit.core.facts import Row, Work
+from remit.service.engine import Answer, Call
 
 
 def work_of(world: World, item: str) -> Work:
@@ -51,3 +52,7 @@ def about(world: World, item: str, commit: str = "", **how: Any) -> c.IntendPush
         "artifact_diff": "PASS",
     }
     return c.IntendPush(**{**found, **how})
+
+
+def say(world: World, command: c.Command, actor: str = HUMAN, command_id: str = "") -> Answer:
+    return world.engine.run([Call(command, actor, command_id, (LOGGED,))])[0]

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from tests.core.pushing import about, work_of
-from tests.core.world import COMMAND, HUMAN, LOGGED, MAIN, RUBRIC, World, sha
+from tests.core.pushing import about, say, work_of
+from tests.core.world import COMMAND, HUMAN, MAIN, RUBRIC, World, sha
 
 from remit.core import commands as c
 from remit.core.checks import Result
@@ -24,7 +24,7 @@ from remit.core.pushes import push_digest, push_effect, push_fence
 from remit.core.refusals import Code, Refused
 from remit.core.status import Status
 from remit.proofs.patching import planted
-from remit.service.engine import Answer, Call, Done
+from remit.service.engine import Answer, Done
 
 RECONCILER = "remit-reconciler"
 OPEN = (EffectState.INTENDED, EffectState.UNCERTAIN, EffectState.CONTRADICTED)
@@ -34,10 +34,6 @@ def effect_of(world: World, item: str) -> Effect:
     found = world.fact("effect", push_effect(item))
     assert isinstance(found, Effect)
     return found
-
-
-def say(world: World, command: c.Command, actor: str = HUMAN, command_id: str = "") -> Answer:
-    return world.engine.run([Call(command, actor, command_id, (LOGGED,))])[0]
 
 
 def ok(world: World, command: c.Command, actor: str = HUMAN) -> Done:
