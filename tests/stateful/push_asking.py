@@ -7,6 +7,7 @@ another head, have a red row or clash with main.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from random import Random
 
 from tests.core.pushing import about, work_of
@@ -70,10 +71,13 @@ class PushAsking:
             )
             return HUMAN, clash
         if chance < 0.3:
-            return HUMAN, about(self.world, item.id, head=sha(rnd.randint(1, 9)))
-        if chance < 0.4:
-            return HUMAN, about(self.world, item.id, result="ship-verify-gap", check=Result.FAIL)
-        return HUMAN, about(self.world, item.id, sha(rnd.randint(7_000, 7_003)))
+            command = about(self.world, item.id, head=sha(rnd.randint(1, 9)))
+        elif chance < 0.4:
+            command = about(self.world, item.id, result="ship-verify-gap", check=Result.FAIL)
+        else:
+            command = about(self.world, item.id, sha(rnd.randint(7_000, 7_003)))
+        findings = tuple(replace(found, log="") for found in command.findings)
+        return HUMAN, replace(command, findings=findings)
 
     def _ended(self, rnd: Random, effect: Effect) -> Ask:
         if rnd.random() < 0.5:
