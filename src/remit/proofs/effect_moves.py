@@ -295,6 +295,7 @@ def _look(stage: Stage, state: State, name: str, mode: str) -> Outside:
 
     service = object.__new__(Reconciler)  # the half that looks: it neither reads nor writes a store
     service.lookups, service.repeats, service.jitter = {there.name: answer}, {}, lambda: 0
+    service.unread = {}
     command: ObserveEffect = service._look(task, "")
     return replace(box[0], look=command)
 
