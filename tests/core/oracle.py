@@ -109,10 +109,11 @@ class Oracle:
     def edges(self, name: str) -> list[Edge]:
         """Every edge that the item should have, as it should be.
 
-        Nobody waits for itself among the children, nor for a child that its parent took the place of.
+        Nobody waits for itself among the children, nor for a child that its parent took the place of,
+        nor for those of a name that is nobody's yet.
         """
         wanted = self.named(self.items[name])
-        groups = [via for kind, via in wanted if kind == "waits-for"]
+        groups = [via for kind, via in wanted if kind == "waits-for" and via[0] != "?"]
         parts = {
             child: self.last(child)
             for via in groups
