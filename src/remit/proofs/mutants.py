@@ -269,6 +269,11 @@ MUTANTS: Final = (
                 'return origin, "", "", 0',
                 'return Status.APPROVED, "", "", 0',
             ),
+            (
+                "remit.core.decide.records:_landed_unapproved",
+                "if target is not Status.APPROVED or",
+                "if True or target is not Status.APPROVED or",
+            ),
         ),
     ),
     Mutant(
