@@ -11,6 +11,7 @@ by where it stands on the ledger.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -53,6 +54,7 @@ class Conductor:
     live: dict[str, _Live] = field(default_factory=dict)
     ending: Ending | None = None
     passed: set[str] = field(default_factory=set)
+    returned: Counter[str] = field(default_factory=Counter)
     _halted_us: int = 0
     _ended_all: bool = False
 
@@ -203,6 +205,11 @@ class Conductor:
         self.hands.place.submit(one.journey.ticket, job)
 
     def _over(self, journey: Journey) -> None:
+        """Whether its item may be taken again: what always comes back would use up all turns."""
+        if journey.settled in ("lost", "released"):
+            self.returned[journey.entry.item] += 1
+            if self.returned[journey.entry.item] >= words.TURNS:
+                self.passed.add(journey.entry.item)
         if journey.settled == "refused":
             self.passed.add(journey.entry.item)
             if journey.refused_for in _WAITING and self.live:
