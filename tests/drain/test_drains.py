@@ -12,7 +12,7 @@ from tests.surfaces.cli.calling import IDENTITY, git
 
 from remit.core.item_events import LeaseGranted
 from remit.core.run_decisions import MINUTE_MS
-from remit.core.run_events import RunItemChosen, RunItemSettled
+from remit.core.run_events import AttemptNoted, RunItemChosen, RunItemSettled
 from remit.core.run_facts import RunBounds
 from remit.drain.words import TURNS
 
@@ -154,6 +154,27 @@ def test_a_clone_that_cannot_be_read_is_its_agents_doing_and_the_rest_goes_on(
     assert "code:CLONE_UNREADABLE" in record["evidence"]
     assert f"{run['id']}/A-1.1" in record["reason"]
     assert (yard.runs_folder() / run["id"] / "A-1.1" / "clone" / ".git").is_dir()
+
+
+def notes(yard: Yard, attempt: str) -> dict[str, AttemptNoted]:
+    """What was seen of an attempt, by phase."""
+    with closing(yard.ledger()) as ledger, ledger.reading() as tx:
+        found = [r.event for r in tx.events(0, 10_000) if r.stream == attempt]
+    return {event.phase: event for event in found if isinstance(event, AttemptNoted)}
+
+
+def test_how_an_agent_ended_is_kept_whatever_it_printed(tmp_path: Path) -> None:
+    yard = made(tmp_path, 2)
+    yard.script({"W-1": [{"do": "print", "text": "a\0b\x1b[2J"}, *good(1)], "W-2": good(2)})
+    run = yard.call(*yard.arguments())[-1]["data"]["run"]
+    assert [entry["outcome"] for entry in run["items"]] == ["verified", "verified"]
+    assert run["refused"] == []
+    for attempt in ("A-1.1", "A-2.1"):
+        seen = notes(yard, attempt)
+        for phase in ("ended", "review-ended"):
+            assert "termination" in [check.check for check in seen[phase].checks]
+            assert dict(seen[phase].figures)["reason"] == "exited"
+        assert {"probed", "examined", "review-probed"} <= set(seen)
 
 
 def test_what_always_comes_back_does_not_use_up_the_turns_of_others(tmp_path: Path) -> None:

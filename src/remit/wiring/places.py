@@ -246,8 +246,12 @@ class Place:
         )  # fmt: skip
 
     def plain(self, text: str) -> str:
-        """Text of a guest's that may be written down: withheld where a credential may be in it."""
-        return _WITHHELD if self.ground.suspicious(text) else text
+        """Text of a guest's that may be written down: withheld where a credential may be in it.
+
+        What no store keeps is replaced, or a guest could have the record of it refused.
+        """
+        kept = text.encode("utf-8", "replace").decode("utf-8").replace("\0", "\ufffd")
+        return _WITHHELD if self.ground.suspicious(kept) else kept
 
     def stop(self, why: str) -> None:
         """Ask for the end of what runs; what is started later is stopped at once."""
