@@ -69,7 +69,9 @@ def typed(here: Path, blocks: list[str], *, first: bool = False) -> str:
     command = programs / "remit"
     command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m remit "$@"\n')
     command.chmod(0o755)
-    env = environment(REMIT_ACTOR="ann", REMIT_SCRIPT=str(here / "../scripts/script.json"))
+    env = environment(REMIT_SCRIPT=str(here / "../scripts/script.json"))
+    if not first:
+        env["REMIT_ACTOR"] = "ann"  # as the first part of the page exported it
     env |= typing(Key(home / "key", "correct horse")) | {"HOME": str(home)}
     env["XDG_CACHE_HOME"] = str(Path.home() / ".cache")  # rules that are compiled already
     env["PATH"] = f"{programs}:{Path(sys.executable).parent}:{env['PATH']}"

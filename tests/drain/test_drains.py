@@ -12,8 +12,9 @@ from tests.surfaces.cli.calling import IDENTITY, git
 
 from remit.core.item_events import LeaseGranted
 from remit.core.run_decisions import MINUTE_MS
-from remit.core.run_events import RunItemChosen, RunItemSettled
+from remit.core.run_events import AttemptNoted, RunItemChosen, RunItemSettled
 from remit.core.run_facts import RunBounds
+from remit.drain.words import TURNS
 
 
 @pytest.fixture(autouse=True)
@@ -136,6 +137,53 @@ def test_every_failure_becomes_a_record_of_its_kind_and_no_commit_is_lost(tmp_pa
         ref = refs[0].partition(":")[2]
         assert git(yard.cli.cwd, "rev-parse", "--verify", f"{ref}^{{commit}}")
     assert (yard.left(), strays(str(yard.folder))) == ([], [])
+
+
+def test_a_clone_that_cannot_be_read_is_its_agents_doing_and_the_rest_goes_on(
+    tmp_path: Path,
+) -> None:
+    yard = made(tmp_path, 2)
+    lender = {"do": "write", "path": ".git/objects/info/alternates", "text": "/etc\n"}
+    yard.script({"W-1": [*good(1), lender], "W-2": good(2)})
+    run = yard.call(*yard.arguments())[-1]["data"]["run"]
+    assert [(entry["item"], entry["outcome"]) for entry in run["items"]] == [
+        ("W-1", "triaged"), ("W-2", "verified"),
+    ]  # fmt: skip
+    [record] = yard.cli.json("triage", "list")["records"]
+    assert record["kind"] == "agent-crash"
+    assert "code:CLONE_UNREADABLE" in record["evidence"]
+    assert f"{run['id']}/A-1.1" in record["reason"]
+    assert (yard.runs_folder() / run["id"] / "A-1.1" / "clone" / ".git").is_dir()
+
+
+def notes(yard: Yard, attempt: str) -> dict[str, AttemptNoted]:
+    """What was seen of an attempt, by phase."""
+    with closing(yard.ledger()) as ledger, ledger.reading() as tx:
+        found = [r.event for r in tx.events(0, 10_000) if r.stream == attempt]
+    return {event.phase: event for event in found if isinstance(event, AttemptNoted)}
+
+
+def test_how_an_agent_ended_is_kept_whatever_it_printed(tmp_path: Path) -> None:
+    yard = made(tmp_path, 2)
+    yard.script({"W-1": [{"do": "print", "text": "a\0b\x1b[2J"}, *good(1)], "W-2": good(2)})
+    run = yard.call(*yard.arguments())[-1]["data"]["run"]
+    assert [entry["outcome"] for entry in run["items"]] == ["verified", "verified"]
+    assert run["refused"] == []
+    for attempt in ("A-1.1", "A-2.1"):
+        seen = notes(yard, attempt)
+        for phase in ("ended", "review-ended"):
+            assert "termination" in [check.check for check in seen[phase].checks]
+            assert dict(seen[phase].figures)["reason"] == "exited"
+        assert {"probed", "examined", "review-probed"} <= set(seen)
+
+
+def test_what_always_comes_back_does_not_use_up_the_turns_of_others(tmp_path: Path) -> None:
+    yard = made(tmp_path, 2)
+    yard.review([{"do": "report", "outcome": "declined", "reason": "say it louder"}])
+    run = yard.call(*yard.arguments())[-1]["data"]["run"]
+    taken = [entry["item"] for entry in run["items"]]
+    assert (taken.count("W-1"), taken.count("W-2")) == (TURNS, TURNS)
+    assert run["stopped_by"] == "nothing-ready"
 
 
 def test_a_reviewer_sends_work_back_and_without_one_it_waits_for_people(tmp_path: Path) -> None:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,6 +17,10 @@ from remit.core.triage_shapes import faults
 from remit.drain import endings, words
 from remit.drain.agents.outcomes import TRIAGE, Came
 from remit.drain.endings import Ending
+from remit.drain.processes import WardenLost
+from remit.drain.workplace import Keep, Task
+from remit.wiring.agents import builtin
+from remit.wiring.places import Place
 
 CODES = st.from_regex(r"[A-Z][A-Z0-9_]{0,40}", fullmatch=True)
 FIGURES = st.integers(min_value=0, max_value=10**12)
@@ -54,6 +62,25 @@ def test_what_says_no_ending_was_a_crash_that_nobody_saw(detail: str) -> None:
     found = endings.read(detail)
     assert (found.came, found.terminated) == (Came.CRASHED, Result.BLOCKED)
     assert endings.starts_in(detail) == 0
+
+
+@pytest.mark.parametrize(
+    ("error", "killed"),
+    [(WardenLost(0, "the warden ended at once"), True), (OSError(2, "no such program"), False)],
+)
+def test_a_warden_that_was_killed_at_its_start_is_no_fault_of_the_agent(
+    error: OSError, killed: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def run(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.setattr("remit.wiring.places.run", run)
+    ground: Any = SimpleNamespace(limits=None, records=tmp_path, model="", command=(), extra=())
+    task = Task("RUN-1", "W-1", "A-1.1", "remit/A-1.1")
+    [agent] = [one.agent for one in builtin() if one.agent.name == "scripted"]
+    place = Place(ground, task, agent, tmp_path)
+    worked = place.work("", Keep(lambda: 1, lambda: 1, lambda: False), lambda _: None)
+    assert (worked.ending.code, worked.ending.killed) == ("AGENT_NOT_STARTED", killed)
 
 
 def test_steps_are_in_the_order_of_the_record() -> None:

@@ -20,7 +20,7 @@ from remit.drain import groups, leftovers, supervision
 from remit.drain.leftovers import Record, keep, records, recover
 from remit.drain.limits import Limits
 from remit.drain.output import Line, Lines
-from remit.drain.processes import Identity, below, boot_id, everything, look, send
+from remit.drain.processes import Identity, WardenLost, below, boot_id, everything, look, send
 from remit.drain.supervision import Reason
 from remit.drain.warden import NOTED, Warden
 
@@ -231,6 +231,16 @@ def test_a_program_that_stops_its_warden_at_once_gains_nothing(tmp_path: Path) -
     lines = [Path(f"/proc/{one.identity.pid}/cmdline") for one in everything() if one.alive]
     left = [path for path in lines if path.exists() and str(tmp_path) in path.read_text()]
     assert left == []
+
+
+def test_a_warden_that_is_killed_at_its_start_is_told_from_a_program_that_cannot_be_started(
+    ground: Ground, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        "remit.drain.supervision._BOOT", "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    with pytest.raises(WardenLost, match="the warden ended at once"):
+        ground.start("deaf")
 
 
 def test_orders_may_be_longer_than_a_pipe(ground: Ground) -> None:

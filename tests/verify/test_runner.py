@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from remit.core.rows import JUnitState, RowKind, RowRun, RowSpec, RunEnd
-from remit.verify.runner import run_row
+from remit.verify.runner import run_row, was_killed
 
 
 @pytest.fixture
@@ -146,6 +146,22 @@ def test_missing_and_forbidden_commands(tree: Path) -> None:
 def test_a_command_ended_by_a_signal(tree: Path) -> None:
     seen = run(python("import os; os.kill(os.getpid(), 11)"), tree)
     assert (seen.end, seen.exit_code, seen.executed) == (RunEnd.SIGNALLED, -11, 0)
+
+
+def test_walls_tell_a_signal_as_a_status_and_a_declared_status_is_none(tree: Path) -> None:
+    """A control that was killed is no red one, though its walls say that it exited."""
+    box = ("env", "BOX=yes")
+    for status, told in ((137, (RunEnd.SIGNALLED, -9)), (139, (RunEnd.SIGNALLED, -11))):
+        spec = python(f"raise SystemExit({status})")
+        seen = run(spec, tree, prefix=box)
+        assert (seen.end, seen.exit_code) == told
+        assert was_killed(seen) is (status == 137)
+        assert run(spec, tree).exit_code == status
+        expected = run(replace(spec, expected_exit=status), tree, prefix=box)
+        assert (expected.end, expected.exit_code) == (RunEnd.EXITED, status)
+    for status in (1, 128, 160, 255):
+        seen = run(python(f"raise SystemExit({status})"), tree, prefix=box)
+        assert (seen.end, seen.exit_code) == (RunEnd.EXITED, status)
 
 
 def test_a_directory_that_is_gone_is_a_failed_start(tree: Path) -> None:

@@ -102,6 +102,35 @@ def test_a_timeout_is_a_gap(room: Any, commits: tuple[str, str]) -> None:
     assert only(verify(room, base, shipped, slow)).result.reason is RowReason.TIMED_OUT
 
 
+@pytest.mark.parametrize("control", [Control.BASE_RED, Control.MUTATION])
+def test_a_run_that_was_killed_says_nothing_and_is_run_again(
+    control: Control, room: Any, commits: tuple[str, str], tmp_path: Path
+) -> None:
+    base, shipped = commits
+    count = tmp_path / "count"
+    script = (
+        f'echo x >> "{count}"; [ $(($(wc -l < "{count}") % 3)) = 0 ] || kill -9 $$;'
+        f' exec "{sys.executable}" -I check.py'
+    )
+    patch = "--- a/total\n+++ b/total\n@@ -1 +1 @@\n-42\n\\ No newline at end of file\n+41\n"
+    spec = replace(CHECK, argv=("sh", "-c", script), control=control)
+    if control is Control.MUTATION:
+        spec = replace(spec, patch=patch, red_reason="total is wrong", scope=("total",))
+    done = only(verify(room, base, shipped, spec, scope=("total",)))
+    assert done.result.result is Verdict.VERIFIED, done
+    assert count.read_text() == "x\n" * 6
+    assert b"2 runs before this one were killed" in done.log
+
+
+def test_who_is_killed_each_time_is_not_verified(room: Any, commits: tuple[str, str]) -> None:
+    base, shipped = commits
+    dies = replace(CHECK, argv=("sh", "-c", "kill -9 $$"))
+    assert only(verify(room, base, shipped, dies)).result.reason is RowReason.EXIT_UNEXPECTED
+    only_there = "grep -qx 42 total || kill -9 $$"
+    red = replace(CHECK, argv=("sh", "-c", only_there))
+    assert only(verify(room, base, shipped, red)).result.reason is RowReason.CONTROL_INVALID
+
+
 def test_scope_and_artifacts_of_a_row_are_checked(room: Any, commits: tuple[str, str]) -> None:
     base, shipped = commits
     narrow = replace(CHECK, scope=("src",))

@@ -142,9 +142,12 @@ def covers_run(
     for name in RunBounds.__slots__:
         asked, most = getattr(bounds, name), getattr(allowed.bounds, name)
         if asked > most:
+            unit = MINUTE_MS if name == "minutes_ms" else 1
+            said = name.removesuffix("_ms").replace("_", "-")
+            allows, wants = f"{said}={most / unit:g}", f"{asked / unit:g}"
             return Refused(
                 Code.DECISION_SCOPE,
-                f"{decision.id} does not decide this: it allows {name} {most}, the run wants {asked}",
+                f"{decision.id} does not decide this: it allows {allows}, the run wants {wants}",
                 "lower the bound, or propose a decision that allows it",
                 {"decision": decision.id, "bound": name, "asked": asked, "allowed": most},
             )

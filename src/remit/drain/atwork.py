@@ -271,6 +271,9 @@ class AtWork:
         kept: Kept = yield from self._kept()
         spent = self._spent() if self.journey.starts else 0
         reason = endings.reason_of(code, self.said)
+        if kept.folder:
+            stays = f"{self.hands.run}/{self.task.attempt}"
+            reason = f"{reason}\nIts clone could not be kept as commits and stays in the run's folder: {stays}"
         answer = self.hands.fail(
             self.journey.entry, self.hold.fence, make(kept.refs), reason, spent
         )
@@ -359,6 +362,6 @@ def found_record(found: Examined, task: Task, refs: tuple[str, ...]) -> Evidence
     """The record of what stands in the way of a hand-in."""
     if found.record is not None:
         return found.record
-    if found.code == words.HEAD_DIFFERS:
+    if found.code in (words.HEAD_DIFFERS, words.UNREADABLE, words.TOO_LARGE):
         return endings.crashed(found.code, task.attempt, refs, Result.PASS)
     return records.refusal(code=found.code)

@@ -11,6 +11,7 @@ by where it stands on the ledger.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -58,6 +59,7 @@ class Conductor:
     ending: Ending | None = None
     passed: set[str] = field(default_factory=set)
     room: int = 0
+    returned: Counter[str] = field(default_factory=Counter)
     _halted_us: int = 0
     _ended_all: bool = False
 
@@ -209,14 +211,20 @@ class Conductor:
         self.hands.place.submit(one.journey.ticket, job)
 
     def _over(self, journey: Journey) -> None:
-        """An entry is settled. One that was refused tells how many leases there is room for."""
+        """An entry is settled: whether its item may be taken again, and how many there is room for."""
+        item = journey.entry.item
+        if journey.settled in ("lost", "released"):
+            # What always comes back would use up all turns.
+            self.returned[item] += 1
+            if self.returned[item] >= words.TURNS:
+                self.passed.add(item)
         if journey.settled != "refused":
             return
         if journey.refused_for in _WAITING and self.live:
             # Asked again before one of these ends, it would be refused again, and each choice counts.
             self.room = len(self.live)
         else:
-            self.passed.add(journey.entry.item)
+            self.passed.add(item)
 
     def _renew(self) -> None:
         """Renew the leases that no agent's site keeps alive at the moment."""

@@ -109,5 +109,7 @@ def crashed(code: str, attempt: str, rescue: tuple[str, ...], terminated: Result
 
 
 def reason_of(code: str, said: str) -> str:
-    """What stands in a record beside its code: the agent's own words, or the table's."""
-    return said or words.REASONS.get(code.partition(":")[0], code)
+    """What stands in a record beside its code: what the host found, else the agent's own words."""
+    found = words.REASONS.get(code.partition(":")[0], "")
+    # Only of an agent that did not start are the words of whoever started it better.
+    return said if said and (not found or code == words.NO_START) else found or code

@@ -11,7 +11,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from remit.core import commands as c
 from remit.core.checks import Check
@@ -31,6 +31,9 @@ if TYPE_CHECKING:
     from remit.service.engine import Answer
     from remit.service.operations import Operations
 
+EVIDENCE_CHARS: Final = 1_000
+"""So much of each text of a check or figure is kept."""
+
 OperationsOf = Callable[[str], "Operations"]
 DeliveryOf = Callable[[str], "Delivery"]
 
@@ -47,6 +50,22 @@ def accepted(answer: Answer) -> None:
     """Raise ``Overtaken`` where the run's record refuses what only its holder may write."""
     if isinstance(answer, Refused):
         raise Overtaken(answer)
+
+
+def _fitting(check: Check) -> Check:
+    """A check whose texts can be kept: what a guest could say in one must not get it refused."""
+    return Check(
+        _plain(check.check),
+        check.result,
+        _plain(check.observed),
+        _plain(check.required),
+        _plain(check.evidence),
+        _plain(check.reason),
+    )
+
+
+def _plain(text: str) -> str:
+    return "".join(one if one.isprintable() else "?" for one in text)[:EVIDENCE_CHARS]
 
 
 class Hands:
@@ -196,9 +215,18 @@ class Hands:
         if not (checks or figures or text):
             return
         record = c.RecordAttempt(
-            entry.item, entry.fence, phase, checks, figures, c.Text(text), entry.attempt
+            entry.item,
+            entry.fence,
+            phase,
+            tuple(_fitting(check) for check in checks),
+            tuple((name, _plain(value)) for name, value in figures),
+            c.Text(text),
+            entry.attempt,
         )
-        note_attempt(self.work, record)
+        [answer] = note_attempt(self.work, record)
+        if isinstance(answer, Refused):
+            # Evidence that could not be kept is a fact of the run, and not passed over.
+            self.refuse(entry.item, answer)
 
     def complete(
         self, entry: RunEntry, fence: int, head: str, clone: Path, branch: str, said: str,

@@ -80,11 +80,15 @@ def keep(folder: Path, record: Record) -> None:
     """Write a record so that it survives a kill at any moment, in place of an earlier one."""
     path = record_path(folder, record.name)
     fresh = path.with_suffix(".new")
-    with fresh.open("wb") as opened:
-        opened.write(msgspec.json.encode(record))
-        opened.flush()
-        os.fsync(opened.fileno())
-    fresh.replace(path)
+    try:
+        with fresh.open("wb") as opened:
+            opened.write(msgspec.json.encode(record))
+            opened.flush()
+            os.fsync(opened.fileno())
+        fresh.replace(path)
+    except OSError:
+        fresh.unlink(missing_ok=True)  # on a full disk half a record would stay for good
+        raise
 
 
 def forget(folder: Path, name: str) -> None:

@@ -20,6 +20,10 @@ PROC: Final = Path("/proc")
 _ENVIRON_BYTES: Final = 1 << 20
 
 
+class WardenLost(OSError):  # noqa: N818  # what happened, said by its name
+    """A warden ended before it had started anything: something outside killed it, and no agent ran."""
+
+
 @dataclass(frozen=True, slots=True)
 class Identity:
     """One process of this boot: its id and its start, in clock ticks since the boot."""

@@ -34,7 +34,7 @@ from remit.drain.groups import in_group
 from remit.drain.leftovers import TOKEN, Record
 from remit.drain.limits import Limits
 from remit.drain.output import Line, Lines
-from remit.drain.processes import Identity, boot_id, look
+from remit.drain.processes import Identity, WardenLost, boot_id, look
 from remit.machine.processes import Captured, HeadAndTail, absolute_path
 
 OnLine = Callable[[str, Line], None]
@@ -253,7 +253,7 @@ class Process:
                 raise TimeoutError(errno.ETIMEDOUT, "the warden does not answer", config["argv"][0])
             chunk = os.read(self._status, _READ_BYTES)
             if not chunk:
-                raise OSError(0, f"the warden ended at once: {self._said()}", config["argv"][0])
+                raise WardenLost(0, f"the warden ended at once: {self._said()}", config["argv"][0])
             self._take_status(chunk)
         failed = self._told.get("failed")
         if failed is not None:

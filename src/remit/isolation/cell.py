@@ -26,6 +26,8 @@ WALLS = "walls"
 """The file of a cell that holds bubblewrap's arguments; its folder is the owner's alone."""
 FILES_LIMIT = 200_000
 """How many files and folders the writable paths may hold."""
+DEPTH_LIMIT = 128
+"""How deep folders may be nested in them; a longer path than the system takes hides what is there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,32 +109,54 @@ class BubblewrapCell:
 
     def breach(self) -> Breach | None:
         """Add up what the writable paths hold; None while that is within the limits."""
-        held = count = 0
-        seen: set[tuple[int, int]] = set()
-        for path, writable in layout.mounts(self.room):
-            for folder, names, files in os.walk(path, followlinks=False) if writable else ():
-                count += len(names) + len(files)
-                if count > FILES_LIMIT:
-                    return Breach("files", count, FILES_LIMIT)
-                held += _held(Path(folder), files, seen)
-                if held > self.room.limits.disk_bytes:
-                    return Breach("disk_bytes", held, self.room.limits.disk_bytes)
-        return None
+        room = self.room
+        writable = [path for path, written in layout.mounts(room) if written]
+        return measure(writable, room.limits.disk_bytes)
 
     def close(self) -> None:
         """End the proxy and whatever still runs in the cell's groups; remove the cell's files."""
         self._closing.close()
 
 
-def _held(folder: Path, files: Sequence[str], seen: set[tuple[int, int]]) -> int:
-    """Bytes on disk of plain files in a folder, each file once whatever its names."""
-    held = 0
-    for name in files:
+def measure(folders: Sequence[Path], disk_bytes: int) -> Breach | None:
+    """Add up what folders hold, each file once whatever its names; None while that is within limits.
+
+    What cannot be looked into could hold anything, so it is a breach as well: a folder without
+    permissions, one nested deeper than `DEPTH_LIMIT`.
+    """
+    held = count = 0
+    seen: set[tuple[int, int]] = set()
+    waiting = [(str(folder), 0) for folder in folders]
+    while waiting:
+        folder, depth = waiting.pop()
+        if depth > DEPTH_LIMIT:
+            return Breach("depth", depth, DEPTH_LIMIT)
         try:
-            found = (folder / name).lstat()
-        except OSError:
+            with os.scandir(folder) as entries:
+                for entry in entries:
+                    count += 1
+                    if entry.is_dir(follow_symlinks=False):
+                        waiting.append((entry.path, depth + 1))
+                    else:
+                        held += _held(entry, seen)
+        except (FileNotFoundError, NotADirectoryError):
             continue  # it went away while we looked
-        if stat.S_ISREG(found.st_mode) and (found.st_dev, found.st_ino) not in seen:
-            seen.add((found.st_dev, found.st_ino))
-            held += found.st_blocks * 512
-    return held
+        except OSError:
+            return Breach("unreadable", 1, 0)
+        if count > FILES_LIMIT:
+            return Breach("files", count, FILES_LIMIT)
+        if held > disk_bytes:
+            return Breach("disk_bytes", held, disk_bytes)
+    return None
+
+
+def _held(entry: os.DirEntry[str], seen: set[tuple[int, int]]) -> int:
+    """Bytes on disk of a plain file that was not seen before."""
+    try:
+        found = entry.stat(follow_symlinks=False)
+    except OSError:
+        return 0  # it went away while we looked
+    if not stat.S_ISREG(found.st_mode) or (found.st_dev, found.st_ino) in seen:
+        return 0
+    seen.add((found.st_dev, found.st_ino))
+    return found.st_blocks * 512

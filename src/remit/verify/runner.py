@@ -21,6 +21,7 @@ import signal
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from remit.core.rows import (
@@ -40,6 +41,7 @@ ALLOWED_VARIABLES = ("PATH", "LANG", "LC_ALL", "TZ", "SYSTEMROOT")
 
 _LAUNCHER = Path(__file__).with_name("launch.py")
 _MARK = "REMIT_ROW_RUN"
+_SIGNALS_FROM, _SIGNALS_TO = 128, 32
 
 
 def run_row(
@@ -78,6 +80,8 @@ def run_row(
     finally:
         _end_strays(mark)
         remove_tree(home)
+    if prefix:
+        done = replace(done, exit_code=_unwalled(spec, done.exit_code))
     return _yielded(spec, directory, done)
 
 
@@ -130,6 +134,17 @@ def _yielded(spec: RowSpec, directory: Path, done: Finished) -> RowRun:
         tail=done.stdout.tail,
         cut_bytes=done.stdout.cut_bytes,
     )
+
+
+def _unwalled(spec: RowSpec, status: int) -> int:
+    """What a status means that came through walls: they say a signal N as the status 128 + N."""
+    told = 0 < status - _SIGNALS_FROM < _SIGNALS_TO and status != spec.expected_exit
+    return _SIGNALS_FROM - status if told else status
+
+
+def was_killed(run: RowRun) -> bool:
+    """Whether something ended this run by SIGKILL: its cell, the system for want of memory, a person."""
+    return run.end is RunEnd.SIGNALLED and run.exit_code == -signal.SIGKILL
 
 
 def _end_of(done: Finished) -> RunEnd:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import hashlib
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
@@ -36,9 +36,11 @@ from remit.core.rows import (
 from remit.machine.directories import remove_tree
 from remit.ports.sandbox import SandboxRefusal, Walls
 from remit.verify.artifact import judge_artifacts
-from remit.verify.runner import run_row
+from remit.verify.runner import run_row, was_killed
 
 REPEAT_LIMIT_COUNT = 10
+AGAIN_COUNT = 2
+"""How often a run that something killed is begun again."""
 
 
 class CheckoutSource(Protocol):
@@ -172,6 +174,21 @@ def verify_rows(
 
 
 def _run_at(place: _Place, sha: str, spec: RowSpec) -> RowRun | RepositoryRefusal:
+    """Run a row at a commit; a run that something killed says nothing of it, so it is run again.
+
+    The last of a bounded number of runs counts, and says in its output how many were killed.
+    """
+    for killed in range(1 + AGAIN_COUNT):
+        run = _run_once(place, sha, spec)
+        if isinstance(run, RepositoryRefusal):
+            return run
+        if not was_killed(run) or killed == AGAIN_COUNT:
+            said = f"remit: {killed} runs before this one were killed\n".encode() if killed else b""
+            return replace(run, head=said + run.head)
+    raise AssertionError("the last run is returned")
+
+
+def _run_once(place: _Place, sha: str, spec: RowSpec) -> RowRun | RepositoryRefusal:
     """Run a row once in a checkout of its own, which is removed whatever happens."""
     room = Path(tempfile.mkdtemp(prefix="verify-", dir=place.workdir))
     try:
@@ -197,6 +214,15 @@ def _on_base(place: _Place, spec: RowSpec) -> _Controlled | RepositoryRefusal:
 
 
 def _mutated(place: _Place, spec: RowSpec) -> _Controlled | RepositoryRefusal:
+    """Run a row with its mutation, again where something killed the run; the last one counts."""
+    for _ in range(AGAIN_COUNT):
+        found = _mutated_once(place, spec)
+        if isinstance(found, RepositoryRefusal) or found.run is None or not was_killed(found.run):
+            return found
+    return _mutated_once(place, spec)
+
+
+def _mutated_once(place: _Place, spec: RowSpec) -> _Controlled | RepositoryRefusal:
     """Run a row at the shipped commit with its mutation, if that is one that may be applied."""
     where = f"mutation of {place.shipped}"
     patch: bytes | str | RepositoryRefusal = (spec.patch or "").encode()

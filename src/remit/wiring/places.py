@@ -23,6 +23,7 @@ from remit.drain.agents.outcomes import Result as AgentResult
 from remit.drain.agents.running import Run, run
 from remit.drain.agents.starting import CannotStart, Job, argv_of, environment_of
 from remit.drain.endings import Ending
+from remit.drain.processes import WardenLost
 from remit.drain.renewal import Renewal, boot_s
 from remit.drain.supervision import Ended, Reason
 from remit.drain.workplace import Keep, Ready, Task, Worked
@@ -171,7 +172,7 @@ class Place:
             )
         except (CannotStart, OSError) as error:
             self._close()
-            return _not_started(str(error))
+            return _not_started(str(error), isinstance(error, WardenLost))
         renewal = Renewal(
             holds, asked, renew=keep.renew, killed=keep.killed, stop=started.process.stop
         )
@@ -245,8 +246,12 @@ class Place:
         )  # fmt: skip
 
     def plain(self, text: str) -> str:
-        """Text of a guest's that may be written down: withheld where a credential may be in it."""
-        return _WITHHELD if self.ground.suspicious(text) else text
+        """Text of a guest's that may be written down: withheld where a credential may be in it.
+
+        What no store keeps is replaced, or a guest could have the record of it refused.
+        """
+        kept = text.encode("utf-8", "replace").decode("utf-8").replace("\0", "\ufffd")
+        return _WITHHELD if self.ground.suspicious(kept) else kept
 
     def stop(self, why: str) -> None:
         """Ask for the end of what runs; what is started later is stopped at once."""
@@ -302,7 +307,9 @@ def _ending(result: AgentResult, ended: Ended, wall_ms: int, idle_ms: int) -> En
     )
 
 
-def _not_started(said: str) -> Worked:
+def _not_started(said: str, killed: bool) -> Worked:
     result = AgentResult(Came.CRASHED, words.NO_START, said[:500])
-    ending = Ending(Came.CRASHED, words.NO_START, terminated=Result.PASS, figured=True)
+    ending = Ending(
+        Came.CRASHED, words.NO_START, terminated=Result.PASS, figured=True, killed=killed
+    )
     return Worked(result, ending)

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from remit.core import triage_records as records
 from remit.core.checks import Check, Result
-from remit.core.gitfacts import RepositoryRefusal, Takeover, attempt_ref
+from remit.core.gitfacts import RepositoryCode, RepositoryRefusal, Takeover, attempt_ref
 from remit.core.refusals import Refused
 from remit.drain import words
 from remit.drain.workplace import Examined, Kept, Ready, Task
@@ -24,6 +24,15 @@ if TYPE_CHECKING:
     from remit.wiring.workplace import Ground
 
 from remit.wiring.places import STARTED, Place, blocked
+
+_MADE_SO: Final = {
+    RepositoryCode.TAKEOVER_FAILED: words.UNREADABLE,
+    RepositoryCode.COMMIT_ABSENT: words.UNREADABLE,
+    RepositoryCode.NOT_A_COMMIT: words.UNREADABLE,
+    RepositoryCode.HISTORY_UNRELATED: words.UNREADABLE,
+    RepositoryCode.OUTPUT_TOO_LARGE: words.TOO_LARGE,
+}
+"""What the host cannot look at because of what the agent left there; all else is the host's trouble."""
 
 
 class AttemptSite(Place):
@@ -81,7 +90,7 @@ class AttemptSite(Place):
             return Examined(code=words.HEAD_DIFFERS, checks=(check,))
         taken = repository.take_over(self.clone if self.clone.exists() else None, head, attempt)
         if isinstance(taken, RepositoryRefusal):
-            return Examined(head, trouble=refused_by(taken))
+            return _unseen(Examined(head), taken)
         made = Examined(taken.head_sha, taken.base_sha)
         if taken.base_sha == taken.head_sha:
             return replace(made, code=words.NOTHING_COMMITTED)
@@ -92,7 +101,7 @@ class AttemptSite(Place):
         if self.clone.exists():
             left = self.ground.repository.left_behind(self.clone, made.head)
         if isinstance(left, RepositoryRefusal):
-            return replace(made, trouble=refused_by(left))
+            return _unseen(made, left)
         check = Check("clean-tree", Result.FAIL if left else Result.PASS, str(len(left)), "0")
         if left:
             record = records.dirty_tree(
@@ -102,7 +111,7 @@ class AttemptSite(Place):
         scope, artifacts = self.task.scope, self.task.artifacts
         diff = self.ground.repository.artifact_diff(made.base, made.head, scope, artifacts)
         if isinstance(diff, RepositoryRefusal):
-            return replace(made, trouble=refused_by(diff))
+            return _unseen(made, diff)
         outside = diff.out_of_scope_count
         inside = Check("scope", Result.FAIL if outside else Result.PASS, str(outside), "0")
         made = replace(made, checks=(check, inside))
@@ -116,7 +125,7 @@ class AttemptSite(Place):
     def _secrets(self, made: Examined) -> Examined:
         scan = self.ground.scan(made.base, made.head)
         if isinstance(scan, Refused):
-            return replace(made, trouble=scan)
+            return _unseen(made, scan)
         check = Check("secrets", scan.result, scan.evidence[:300], "none")
         made = replace(made, checks=(*made.checks, check))
         if scan.result is Result.FAIL:
@@ -135,6 +144,20 @@ class AttemptSite(Place):
             )  # fmt: skip
             return replace(made, code=words.SCAN_BLOCKED, record=record)
         return made
+
+
+def _unseen(made: Examined, refused: RepositoryRefusal | Refused) -> Examined:
+    """What could not be looked at: the work's own fault where the agent made it so, else trouble."""
+    found = refused.code.value
+    if isinstance(refused, Refused):
+        found = dict(refused.details).get("repository_code", found)
+    code = next((code for made_so, code in _MADE_SO.items() if made_so.value == found), "")
+    if code:
+        check = Check("clone", Result.FAIL, found, "can be looked at")
+        return replace(made, code=code, checks=(*made.checks, check))
+    if isinstance(refused, RepositoryRefusal):
+        refused = refused_by(refused)
+    return replace(made, trouble=refused)
 
 
 class ReviewPlace(Place):

@@ -78,6 +78,17 @@ def test_a_command_is_checked_on_a_sample(plain: Cli) -> None:
     assert "there is no report.json" in plain.run("agent", "check", "--", "true").out
 
 
+def test_files_of_an_agent_are_found_as_they_were_named(plain: Cli) -> None:
+    """The sample's repository has none of them: `python3 greet.py` means the file that lies here."""
+    (plain.cwd / "tools").mkdir()
+    (plain.cwd / "tools" / "good.py").write_text(GOOD_AGENT)
+    ran = plain.run("agent", "check", "--json", "--", sys.executable, "tools/good.py")
+    assert ran.status == 0, ran
+    declare(plain, f"agent: mine\ncommand: [{sys.executable}, tools/good.py]\n")
+    ran = plain.run("agent", "check", "--json", "mine")
+    assert ran.status == 0, ran
+
+
 def test_prime_says_nothing_where_no_ledger_is(plain: Cli) -> None:
     assert plain.text("prime") == ""
     assert plain.text("hook", "session-start") == ""

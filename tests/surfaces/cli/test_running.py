@@ -11,6 +11,7 @@ from remit.core.change import changed
 from remit.core.run_facts import RunBounds
 from remit.service.engine import Done
 from remit.service.running import record_proof
+from remit.surfaces.cli.running import shortly
 from remit.wiring import Ledger, open_ledger, url_of
 
 BOUNDS = "items=3,parallel=2,minutes=10,spend-micros=500,failures=1"
@@ -166,3 +167,19 @@ def test_an_inbox_depends_on_who_asks(going: Cli) -> None:
     assert going.json("inbox", actor="bot")["decisions"] == []
     seq = going.json("fleet")["as_of_seq"]
     assert going.json("inbox", "--at", str(seq - 1))["decisions"] == []
+
+
+@pytest.mark.parametrize(
+    ("detail", "said"),
+    [
+        (None, ""),
+        ("OUT_OF_SCOPE", "OUT_OF_SCOPE"),
+        ("starts=1 came=done code=AGENT_DONE exit=0", ""),
+        ("starts=3 came=crashed code=AGENT_STATUS exit=1", "AGENT_STATUS"),
+        ("starts=1", ""),
+    ],
+)
+def test_an_entry_shows_a_code_and_not_the_figures_of_its_end(
+    detail: str | None, said: str
+) -> None:
+    assert shortly(detail) == said

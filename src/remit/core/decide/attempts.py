@@ -29,6 +29,7 @@ LONGEST: Final = 1_000
 """Longest part of a check or figure, in characters."""
 
 _PHASE: Final = re.compile(r"[a-z][a-z0-9:-]{0,63}\Z")
+_FIGURE: Final = re.compile(r"[a-z][a-z0-9:_-]{0,63}\Z")
 _DIGEST: Final = re.compile(r"[0-9a-f]{64}\Z")
 
 
@@ -74,7 +75,9 @@ def _unfit(cmd: RecordAttempt) -> Refused | None:
             if len(text) > LONGEST or not text.isprintable():
                 return bad(f"{part} of a check", text, f"at most {LONGEST} printable characters")
     for name, value in cmd.figures:
-        if not _PHASE.match(name) or len(value) > LONGEST or not value.isprintable():
+        if not _FIGURE.match(name):
+            return bad("name of a figure", name, "1 to 64 of a-z, 0-9, :, _ and -")
+        if len(value) > LONGEST or not value.isprintable():
             return bad(f"figure {name}", value, f"at most {LONGEST} printable characters")
     return None
 

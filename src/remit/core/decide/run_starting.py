@@ -131,7 +131,7 @@ def _people(draft: Draft, cmd: StartRun) -> Refused | None:
             Code.AUTONOMY_REFUSED,
             f"cannot start a run of {cmd.agent}: it reaches outside and no human reviews its work,"
             " which is live autonomy",
-            "name a human with --reviewer, or run an agent without egress",
+            "name a human with --review-as, or run an agent without egress",
             {"agent": cmd.agent, "reviewer": cmd.reviewer},
         )
     return None

@@ -7,6 +7,8 @@ here leases or changes an item, and no ledger is opened.
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -175,10 +177,12 @@ def check(
     known = declared()
     single = len(command) == 1 and command[0] in known
     agent = known[command[0] if single else "command"].agent
+    if single:
+        agent = replace(agent, command=_from(top(), agent.command))
     checks = conformance(
         agent,
         Files(),
-        command=() if single else command,
+        command=() if single else _from(finding.place().cwd, command),
         limits=Limits(wall_ms=bound, idle_ms=bound),
     )
     rows = [
@@ -188,6 +192,22 @@ def check(
     failed = sum(row["result"] == "FAIL" for row in rows)
     data = {"agent": agent.name, "checks": rows, "failed": failed, "ok": not failed}
     return Answer(data, _checked, 6 if failed else 0)
+
+
+def _from(folder: Path, words: Sequence[str]) -> tuple[str, ...]:
+    """Words of a command where those that name a file here name it from anywhere.
+
+    A clone has the files of its repository; the sample's has none of them.
+    """
+
+    def found(place: int, word: str) -> bool:
+        looked_up = place == 0 and "/" not in word  # on PATH, whatever lies here
+        return not looked_up and not Path(word).is_absolute() and (folder / word).is_file()
+
+    return tuple(
+        str((folder / word).absolute()) if found(place, word) else word
+        for place, word in enumerate(words)
+    )
 
 
 def _checked(screen: Screen, data: Any) -> None:

@@ -23,6 +23,7 @@ from remit.surfaces.cli.answers import Answer, Stop, stop
 from remit.surfaces.cli.declare import WORK, stands
 from remit.surfaces.cli.groups import app
 from remit.surfaces.cli.groups import run as group
+from remit.surfaces.cli.running import shortly
 from remit.surfaces.cli.session import Session, accepted, required
 from remit.surfaces.cli.working import duration_ms
 
@@ -252,7 +253,7 @@ def answer_of(session: Session, name: str) -> dict[str, Any]:
 def _ended(screen: Screen, data: Any) -> None:
     run = data["run"]
     rows = [
-        (entry["entry"], entry["item"], entry["outcome"] or entry["step"], _shortly(entry))
+        (entry["entry"], entry["item"], entry["outcome"] or entry["step"], shortly(entry["detail"]))
         for entry in run["items"]
     ]
     if rows:
@@ -260,12 +261,6 @@ def _ended(screen: Screen, data: Any) -> None:
     screen.line(f"{run['id']} was stopped by {run['stopped_by']}", "bold")
     for path in data["left"]:
         screen.line(f"kept: {path}")
-
-
-def _shortly(entry: dict[str, Any]) -> str:
-    """What there is to say of an entry beside its outcome: a code, not the figures of its end."""
-    detail = str(entry["detail"] or "")
-    return "" if detail.startswith("starts=") else detail
 
 
 def _here(session: Session, agent: str, reviewer: str) -> Here:

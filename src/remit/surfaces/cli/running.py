@@ -101,6 +101,15 @@ def _listed(screen: Screen, data: Data) -> None:
         screen.line(f"{len(data['runs'])} of {data['total']}; --limit 0 shows all", "dim")
 
 
+def shortly(detail: str | None) -> str:
+    """What there is to say of an entry beside its outcome: a code, not the figures of its end."""
+    said = detail or ""
+    if not said.startswith("starts="):
+        return said
+    figures = dict(word.partition("=")[::2] for word in said.split())
+    return "" if figures.get("came") == "done" else figures.get("code", "")
+
+
 def _shown(screen: Screen, data: Data) -> None:
     found = data["run"]
     screen.line(f"{found['id']} {found['status']}", "bold")
@@ -132,7 +141,7 @@ def _shown(screen: Screen, data: Data) -> None:
             i["outcome"] or "",
             i["attempt"],
             i["spent_micros"],
-            i["detail"],
+            shortly(i["detail"]),
         )
         for i in found["items"]
     ]
