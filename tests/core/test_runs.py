@@ -79,6 +79,7 @@ def test_a_decision_covers_no_wider_bound(world: Drained, bound: str) -> None:
     wider = changed(BOUNDS, **{bound: getattr(BOUNDS, bound) + 1})
     refused = world.no(HUMAN, start(bounds=wider), Code.DECISION_SCOPE)
     assert refused.details["bound"] == bound
+    assert f"it allows {bound.removesuffix('_ms').replace('_', '-')}=" in refused.message
     assert world.fact("run", RUN) is None
 
 

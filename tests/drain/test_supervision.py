@@ -421,6 +421,18 @@ def test_a_record_that_is_none_is_left_alone(tmp_path: Path) -> None:
     assert records(tmp_path) == []
 
 
+def test_a_record_that_does_not_fit_on_the_disk_leaves_no_half(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("remit.drain.leftovers.os.fsync", full)
+    with pytest.raises(OSError, match="No space"):
+        keep(tmp_path, Record("p", boot_id(), "t"))
+    assert list(tmp_path.glob("p.*")) == []
+
+
 def test_lines_are_cut_and_go_on_after_their_end() -> None:
     lines = Lines(4)
     assert lines.feed(b"ab") == []
