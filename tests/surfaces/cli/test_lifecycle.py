@@ -157,7 +157,12 @@ def test_work_that_was_not_done_is_a_gap_and_goes_to_triage(repo: Cli, tmp_path:
     assert repo.json("ledger", "text", log)["digest"] == log
     repo.refused("ledger", "text", log[:-1], status=4, code="BLOB_UNKNOWN")
     told = repo.text("triage", "show", record["id"])
-    for said in ("verifier-gap", "V-1 EXIT_UNEXPECTED", "resolve T-1 reverify", "resolve T-1 supersede"):
+    for said in (
+        "verifier-gap",
+        "V-1 EXIT_UNEXPECTED",
+        "resolve T-1 reverify",
+        "resolve T-1 supersede",
+    ):
         assert said in told
     repo.refused("triage", "resolve", record["id"], "requeue", status=3, code="RESOLUTION_REFUSED")
     solved = repo.json("triage", "resolve", record["id"], "reverify", "--reason", "again")
