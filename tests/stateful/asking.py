@@ -125,6 +125,8 @@ class Everything(Traffic):
         leased = [item for item in self.world.items() if item.lease is not None]
         if leased and self.rnd.random() < 0.8:
             return self._under_lease()
+        if any(item.triage for item in self.world.items()):
+            return self._resolve()
         ready = any(item.status is Status.READY for item in self.world.items())
         return self._lease() if ready else self._create()
 
