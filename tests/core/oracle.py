@@ -59,11 +59,10 @@ class Oracle:
         return [name for name in self.items if parent in self.parents(name)]
 
     def beneath(self, name: str, ancestor: str, seen: frozenset[str] = frozenset()) -> bool:
-        """Whether ``name`` descends from ``ancestor``, or from what it took the place of."""
+        """Whether ``name`` descends from ``ancestor``."""
         if name in seen:
             return False
         ups = self.parents(name)
-        ups += [last for up in ups if (last := self.last(up)) != up]
         return ancestor in ups or any(self.beneath(up, ancestor, seen | {name}) for up in ups)
 
     def satisfied(self, name: str) -> bool:
@@ -121,9 +120,14 @@ class Oracle:
             if not {name, via} & {child, self.last(child)}
         }
         found = []
+        told = {(d.kind.value, d.via): d.inner for d in self.items[name].dependencies}
         for kind, via in [*wanted, *(("waits-for-child", last) for last in parts.values())]:
             state = self.state(kind, via)
             inner = state != "met" and kind != "parent-child" and self.beneath(via, name)
+            if (
+                state == "dead"
+            ):  # it sends the item to triage, inner or not: that stays as it was told
+                inner = told.get((kind, via), inner)
             found.append((kind, via, state, inner))
         return sorted(found)
 
