@@ -204,7 +204,7 @@ def test_a_killed_server_and_its_return(own: Server) -> None:
     ledger = create_ledger(own.url(own.database()), "ann")
     operations = ledger.acting("ann")
     done = [operations.create(CreateItem(f"item {n}"), command_id=f"c{n}") for n in range(5)]
-    own.kill()
+    own.kill(children=True)  # a session that has not noticed yet would still answer
     with pytest.raises(StoreUnavailable) as caught:
         operations.create(CreateItem("more"), command_id="more")
     assert caught.value.code is Code.STORE_UNAVAILABLE
