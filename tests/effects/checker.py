@@ -9,7 +9,8 @@ which of two intents was later, also where one of them lies in a history that wa
 A later intent of an effect is sound only if the history in which it lies shows, before it, a look-up
 that began after each earlier intent (in whatever history) and found the effect absent, in the same
 epoch. And what was found absent must be: nothing of an earlier intent may come about from then on.
-A repetition of the identical request under a key that is enforced counts as a look-up, not a send.
+A repetition of the identical request under a key that is enforced counts as a look-up, not a send. A
+ledger that was put back may repeat what a lost one had found absent: of that absence it knows nothing.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from remit.core.effect_events import EffectIntended, EffectObserved
 from remit.core.effect_facts import Effect, EffectState, Intent
 from remit.core.events import EpochAdopted, Recorded
 from remit.core.facts import Fact, Item, Key, Triage
+from remit.core.ids import EPOCH_SHIFT
 from remit.core.item_events import LeaseGranted
 
 SECOND_SEND: Final = "second-send-while-uncertain"
@@ -41,13 +43,17 @@ FENCES: Final = "fence-given-twice"
 
 @dataclass(frozen=True)
 class Sent:
-    """What a sender wrote down before it sent; ``repeat`` is a repetition by a reconciler."""
+    """What a sender wrote down before it sent.
+
+    ``repeat`` is a repetition by a reconciler, ``epoch`` that of the ledger whose effect it repeated.
+    """
 
     id: str
     effect: str
     mode: str
     fence: int
     repeat: bool = False
+    epoch: int = 0
 
 
 @dataclass(frozen=True)
@@ -103,7 +109,7 @@ def judge(run: Run) -> list[Wrong]:
     for history in run.histories:
         found += _absent_first(history, intents, arrivals)
     for effect, some in arrivals.items():
-        found += _objects(effect, some, intents, run.counts)
+        found += _objects(effect, some, intents, run)
     found += _ends(run, arrivals)
     return list(dict.fromkeys(found))
 
@@ -182,9 +188,11 @@ def _absent_first(
 
 
 def _objects(
-    effect: str, arrived: Sequence[Arrived], intents: Intents, counts: Counter[str]
+    effect: str, arrived: Sequence[Arrived], intents: Intents, run: Run
 ) -> Iterable[Wrong]:
     """It came about once, by one send; later intents neither met it nor were overtaken by it."""
+    counts = run.counts
+    repeated = {one.id: one for one in run.sent if one.repeat}
     makers = [(one, at) for one in arrived for at in one.made()]
     counts["objects"] += len(makers)
     counts["objects doubled by the way"] += sum(len(one.made(twins=True)) for one in arrived)
@@ -193,12 +201,22 @@ def _objects(
         yield Wrong(SECOND_OBJECT, effect, "; ".join(found))
     for maker, at in makers:
         for fence, intended in intents.get(effect, {}).items():
-            if fence > maker.fence and intended <= at:
+            known = _known(repeated.get(maker.send), fence)
+            if fence > maker.fence and intended <= at and known:
                 said = f"{maker.send} #{maker.fence} came about at {at}, #{fence} intended at {intended}"
                 yield Wrong(EARLY, effect, said)
         for other in arrived:
             if other.fence > maker.fence and other.at > at:
                 yield Wrong(SENT_PRESENT, effect, f"{other.send} after {maker.send} made it")
+
+
+def _known(repeat: Sent | None, fence: int) -> bool:
+    """Whether the ledger that a request came from can know of a later intent.
+
+    A repetition is of the newest intent of its ledger, so a newer one of an epoch before lies in a
+    history that was lost.
+    """
+    return repeat is None or fence >> EPOCH_SHIFT >= repeat.epoch
 
 
 def _fences(run: Run) -> Iterable[Wrong]:

@@ -180,9 +180,12 @@ class Controller:
     def _repeat(self, effect: Effect) -> Shown:
         payload = p.payload_of(effect.id)
         send = f"repeat-{self.chance.getrandbits(60)}"
+        with self.ledger.store.read() as tx:
+            epoch = p.epoch_of(tx)
         self.points.log.note(
-            "sends", send=send, effect=effect.id, mode="keyed", fence=effect.fence, repeat=True
-        )
+            "sends", send=send, effect=effect.id, mode="keyed", fence=effect.fence, repeat=True,
+            epoch=epoch,
+        )  # fmt: skip
         request = Request(
             effect.id, effect.key, effect.fence, payload, effect.operation, timeout_ms=p.TIMEOUT_MS
         )

@@ -142,10 +142,8 @@ def _lives(folder: Path) -> tuple[list[Sent], Counter[str], Counter[str]]:
         for line in lines(path):
             match line["what"]:
                 case "sends":
-                    repeat = line.get("repeat", False)
-                    sent.append(
-                        Sent(line["send"], line["effect"], line["mode"], line["fence"], repeat)
-                    )
+                    told = (line["send"], line["effect"], line["mode"], line["fence"])
+                    sent.append(Sent(*told, line.get("repeat", False), line.get("epoch", 0)))
                 case "struck" if line["verb"] == "kill":
                     struck[line["point"]] += 1
                 case "struck":

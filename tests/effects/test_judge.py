@@ -123,6 +123,19 @@ def test_what_the_way_doubled_is_no_second_send() -> None:
     assert {one.kind for one in found} == {checker.NOT_SO}, "it only must not end as PRESENT once"
 
 
+@pytest.mark.parametrize(("epoch", "wrong"), [(0, {checker.EARLY}), (1, set())])
+def test_a_ledger_put_back_may_repeat_what_a_lost_one_found_absent(
+    epoch: int, wrong: set[str]
+) -> None:
+    run = honest()
+    late = run.arrived[1].at + 9
+    repeat = Sent("s3", "E-1", "plain", run.sent[0].fence, repeat=True, epoch=epoch)
+    came = {"send": "s3", "fence": repeat.fence, "at": late, "outcomes": (("made", False, late),)}
+    run = replace(arriving(run, 2, outcomes=()), sent=[*run.sent, repeat])
+    run = replace(more(run, **came), keyed=frozenset(("plain",)))
+    assert {one.kind for one in judge(run)} == wrong
+
+
 def test_an_absence_from_before_a_new_epoch_frees_nothing() -> None:
     run = honest()
     events = list(run.histories[0])

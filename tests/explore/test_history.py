@@ -16,6 +16,7 @@ from tests.ground.sidelog import SideLog, open_calls, words
 
 from remit.core import commands as c
 from remit.core import item_events as e
+from remit.core import moments
 from remit.core.events import PolicySet, Recorded
 from remit.core.facts import Fact, Key, Policy
 from remit.core.ids import EPOCH_SHIFT
@@ -286,6 +287,24 @@ def test_rows_that_are_not_the_fold_are_called() -> None:
     ]
     for some in wrong:
         assert [p.kind for p in judge(events, rows=some)] == [Kind.ROWS]
+
+
+def test_moments_that_a_ledger_keeps_are_of_the_fold(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(moments, "EVERY", 4)
+    ledger = create_ledger(url_of(tmp_path / "ledger.db"), "ann")
+    acting = Operations(ledger.store, Caller("ann"))
+    for title in "abc":
+        acting.run(c.CreateItem(title))
+    with ledger.store.read() as tx:
+        events, rows = read_rows(tx)
+    ledger.close()
+    kept = [key for key in rows if key[0] == "moment"]
+    assert [int(name) for _, name in kept] == list(range(4, len(events) + 1, 4))
+    assert judge(events, rows=rows) == ()
+    wrong = {key: fact for key, fact in rows.items() if key != kept[0]}
+    assert [p.kind for p in judge(events, rows=wrong)] == [Kind.ROWS]
 
 
 def test_every_kind_of_problem_is_shown_once() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pty
+import socket
 import subprocess
 import sys
 import tempfile
@@ -197,6 +198,19 @@ def test_a_weak_cell_is_found(
     red = {probe.name for probe in found if probe.result is Result.FAIL}
     assert set(fault.red) <= red, found
     assert refused(found)
+
+
+def test_what_goes_away_while_sockets_are_looked_for_hides_no_other(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    with socket.socket(socket.AF_UNIX) as there:
+        monkeypatch.chdir(tmp_path)
+        there.bind("s")
+        (tmp_path / "plain").touch()
+        monkeypatch.setattr(
+            os, "walk", lambda top: [(top, [], ["gone", "plain", "s"]), (f"{top}/gone", [], ["s"])]
+        )
+        assert escapes._sockets(str(tmp_path)) == [str(tmp_path / "s")]
 
 
 def test_a_trap_that_was_touched_counts_whatever_the_guest_says(

@@ -136,9 +136,9 @@ def _watched(
 
     def watch() -> None:
         while True:
-            ready, _, _ = select.select([sleep, *listening], [], [])
+            ready, _, _ = select.select([*listening, sleep], [], [])
             for reached in ready:
-                if reached is sleep:
+                if reached is sleep:  # the last: what came before the end was noted
                     return
                 touched[listening[reached]] = "the host's listener was reached"
                 with contextlib.suppress(OSError):  # whoever reached it may be gone again

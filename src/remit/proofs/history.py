@@ -24,6 +24,7 @@ from remit.core.events import Recorded
 from remit.core.evolve import FoldError, evolve
 from remit.core.facts import FACT_TYPES, Fact, Key, Lease, Policy
 from remit.core.ids import EPOCH_SHIFT
+from remit.core.moments import Standing, apply
 from remit.ports import ReadTx
 from remit.proofs import oracle
 
@@ -190,9 +191,11 @@ def _commands(
 def _rows(events: Sequence[Recorded], rows: Mapping[Key, Fact]) -> Iterator[Problem]:
     """The rows are what the events fold to, no more and no less; a counter of zero is none."""
     facts: dict[Key, Fact | None] = {}
+    standing = Standing()
     for r in events:
         try:
-            facts.update(evolve(lambda kind, name: facts.get((kind, name)), r))
+            delta = evolve(lambda kind, name: facts.get((kind, name)), r)
+            apply(facts, delta, standing, r.seq)
         except FoldError as fault:
             yield Problem(Kind.FOLD, r.seq, r.stream, str(fault))
             return

@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import replace
 
 from remit.core.checks import Check
@@ -320,8 +321,14 @@ def compensation(trial: Trial) -> Check:
 
 @check("secrets", brings="secrets")
 def secrets(trial: Trial) -> Check:
-    """No text of any answer or error so far holds a secret, nor does the destination's own."""
-    outcome = trial.send(replace(trial.request(), timeout_ms=1))
+    """No text of any answer or error so far holds a secret, nor does the destination's own.
+
+    Errors tell most, so there is one: of an outage where that can be arranged, or else of a time so
+    short that hardly anybody answers in it.
+    """
+    hindered = trial.subject.outage or trial.subject.lost_answers
+    with hindered() if hindered is not None else nullcontext():
+        outcome = trial.send(replace(trial.request(), timeout_ms=1_000 if hindered else 1))
     texts = [*trial.texts, repr(trial.subject.destination), shown(outcome)]
     told = [n for n, secret in enumerate(trial.subject.secrets) if any(secret in t for t in texts)]
     if told:

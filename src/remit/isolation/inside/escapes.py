@@ -147,12 +147,24 @@ def reach_names(plan: Plan) -> str:
 
 def reach_socket(plan: Plan) -> str:
     """Connect to a UNIX socket of the host's by its path, and look for any in the usual places."""
-    found = [
-        str(p) for top in ("/run", "/tmp", "/var") for p in Path(top).rglob("*") if p.is_socket()
-    ]
-    if strange := [name for name in found if name != plan["proxy"]]:
+    if strange := [name for name in _sockets("/run", "/tmp", "/var") if name != plan["proxy"]]:
         raise Out(f"sockets are visible: {', '.join(strange)}")
     return _connect(plan["unix"], plan["unix"])
+
+
+def _sockets(*tops: str) -> list[str]:
+    """Every socket beneath these folders; what goes away while they are walked is none."""
+    found = []
+    for top in tops:
+        for folder, _, names in os.walk(top):
+            for path in (Path(folder) / name for name in names):
+                try:
+                    mode = path.lstat().st_mode
+                except OSError:
+                    continue
+                if stat.S_ISSOCK(mode):
+                    found.append(str(path))
+    return found
 
 
 def reach_abstract(plan: Plan) -> str:
