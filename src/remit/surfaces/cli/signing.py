@@ -116,7 +116,7 @@ def _keep(path: Path, salts: Salts) -> None:
     beside = _salts_of(path)
     beside.unlink(missing_ok=True)
     if salts.used:
-        with open(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+        with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
             file.writelines(f"{plain} {salt}\n" for plain, salt in salts.used)
 
 
