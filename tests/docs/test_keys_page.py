@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import stat
 import subprocess
 from pathlib import Path
 
@@ -143,6 +144,51 @@ def test_what_is_signed_elsewhere_takes_two_calls(page: Page) -> None:
     sign = text.replace("KEY", str(page.home / ".ssh" / "remit"))
     subprocess.run(shlex.split(sign), cwd=page.cli.cwd, check=True, capture_output=True)
     assert page.cli.json(*argv)["state"] == "released"
+
+
+def signed_elsewhere(page: Page, name: str, *argv: str) -> Path:
+    """Ask for a statement, sign it where the key is, and return it."""
+    page.cli.refused(*argv, "--statement", name, status=5, code="SIGNATURE_WANTED")
+    text = page.line("ssh-keygen -Y sign").replace("remit-review", "remit-policy")
+    sign = text.replace("KEY", str(page.home / ".ssh" / "remit")).replace("w4", name)
+    subprocess.run(shlex.split(sign), cwd=page.cli.cwd, check=True, capture_output=True)
+    return page.cli.cwd / name
+
+
+def test_a_document_is_signed_elsewhere_under_the_salt_that_it_got(page: Page) -> None:
+    page.type("remit init")
+    argv = ("policy", "apply", "policy.yaml")
+    document = page.cli.cwd / "policy.yaml"
+    document.write_text(POLICY)
+    statement = signed_elsewhere(page, "w5", *argv)
+    salts = statement.with_name("w5.salts")
+    assert stat.S_IMODE(salts.stat().st_mode) == 0o600
+    salt = salts.read_text()
+    assert POLICY[:9] not in salt
+    for text, code in (
+        ("", "SIGNATURE_STALE"),
+        (salt.replace(salt.split()[1], "0" * 32), "SIGNATURE_STALE"),
+        ("no salts\n", "BAD_INPUT"),
+    ):
+        salts.write_text(text)
+        found = page.cli.run(*argv, "--statement", "w5", "--json", "--as", "ann")
+        assert (found.status != 0, found.error["code"]) == (True, code)
+    salts.write_text(salt)
+    document.write_text(POLICY + "# another\n")
+    found = page.cli.run(*argv, "--statement", "w5", "--json", "--as", "ann")
+    assert found.error["code"] == "SIGNATURE_STALE"
+    document.write_text(POLICY)
+    # Two documents are two acts: each has a statement of its own.
+    page.cli.refused(*argv, "--statement", "w5", status=3, code="SIGNATURE_OF_ANOTHER_ACT")
+    signed_elsewhere(page, "w6", *argv)
+    page.cli.json(*argv, "--statement", "w6")
+    assert page.cli.json("ledger", "verify")["problems"] == []
+    again = page.cli.run("policy", "show", "--json", "--as", "ann")
+    assert again.status == 0
+    assert (
+        salt.split()[1]
+        not in page.cli.run("ledger", "follow", "--once", "--json", "--as", "ann").out
+    )
 
 
 def ran_keys(page: Page, name: str) -> list[dict[str, str]]:

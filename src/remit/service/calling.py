@@ -16,6 +16,7 @@ from remit.core.refusals import Code, Refused
 from remit.core.services import SERVICES
 from remit.service.fitting import unfit_name
 from remit.service.proving import Signed, Signer
+from remit.service.texts import Salts
 
 SEEN: Final = frozenset(
     (
@@ -70,7 +71,8 @@ class Caller:
     """Who acts. A name is a label; a token or a signature proves more.
 
     ``token`` is what stands in ``REMIT_TOKEN``. ``signer`` signs a statement when an act needs it, and
-    ``signed`` is one that was signed elsewhere; either is for one command at a time.
+    ``signed`` is one that was signed elsewhere; either is for one command at a time. ``salts`` are those
+    of the call that had the statement written (``remit.service.texts``).
     """
 
     actor: str
@@ -79,6 +81,7 @@ class Caller:
     token: str = ""
     signer: Signer | None = None
     signed: Signed | None = None
+    salts: Salts | None = None
 
     def misnamed(self) -> Refused | None:
         """``BAD_INPUT`` where one of these cannot be kept as it is."""

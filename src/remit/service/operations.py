@@ -154,7 +154,7 @@ class Operations(RunOperations):
             if isinstance(known, Refused):
                 unsound[i] = known
                 continue
-            prepared = Prepared(known)
+            prepared = Prepared(known, caller.salts)
             if prepared.refused is not None:
                 unsound[i] = prepared.refused
                 continue

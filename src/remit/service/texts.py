@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import fields, is_dataclass, replace
 from operator import attrgetter
 from typing import Any, Final
@@ -62,9 +62,33 @@ SALT: Final = 16
 """Bytes of salt before a blob's own bytes."""
 
 
-def blob_of(data: bytes) -> tuple[str, Blob]:
-    """A blob with a fresh salt, and the digest that events name it by."""
-    salt = os.urandom(SALT)
+class Salts:
+    """Salts of a call that is made twice: to have its statement written, and with the signature.
+
+    A statement names blobs by their salted digests, so the second call has to salt as the first did.
+    ``used`` are all that a call took, as (SHA-256 of the bytes, salt) in hexadecimal, and what ``known``
+    takes for the next. Who keeps them can tell whether a guessed text is the one that was salted, so
+    they are kept by the caller until the act is done, and never on the ledger.
+    """
+
+    def __init__(self, known: Iterable[tuple[str, str]] = ()) -> None:
+        self.used: list[tuple[str, str]] = []
+        self._left: dict[str, list[str]] = {}
+        for plain, salt in known:
+            self._left.setdefault(plain, []).append(salt)
+
+    def of(self, data: bytes) -> bytes:
+        """The salt for these bytes: the one that is known, each once, or a fresh one."""
+        plain = hashlib.sha256(data).hexdigest()
+        left = self._left.get(plain)
+        salt = left.pop(0) if left else os.urandom(SALT).hex()
+        self.used.append((plain, salt))
+        return bytes.fromhex(salt)
+
+
+def blob_of(data: bytes, salts: Salts | None = None) -> tuple[str, Blob]:
+    """A blob with a salt, a fresh one unless ``salts`` knows it, and the digest that events name it by."""
+    salt = os.urandom(SALT) if salts is None else salts.of(data)
     digest = hashlib.sha256(salt + data)
     return digest.hexdigest(), Blob(digest.digest(), salt, data)
 
@@ -72,7 +96,8 @@ def blob_of(data: bytes) -> tuple[str, Blob]:
 class Prepared:
     """A command whose texts fit the ledger, with the blobs that some of them became."""
 
-    def __init__(self, command: Command) -> None:
+    def __init__(self, command: Command, salts: Salts | None = None) -> None:
+        self._salts = salts
         self.blobs: list[Blob] = []
         self.plain: list[tuple[str, str]] = []
         self.command = command
@@ -112,7 +137,7 @@ class Prepared:
         return replace(command, **{name: kept}) if name else kept  # type: ignore[no-any-return]  # same type
 
     def _keep(self, data: bytes) -> str:
-        ref, blob = blob_of(data)
+        ref, blob = blob_of(data, self._salts)
         self.blobs.append(blob)
         self.plain.append((ref, hashlib.sha256(data).hexdigest()))
         return ref

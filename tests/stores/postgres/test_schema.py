@@ -229,12 +229,18 @@ def filled(postgres: Server) -> str:
 
 
 def plan(url: str, statement: str) -> str:
-    """The plan for any parameters, as it is made once a statement is prepared."""
+    """The plan for any parameters, as it is made once a statement is prepared.
+
+    Version 15 has no ``GENERIC_PLAN`` yet, so that a statement is prepared and its plan asked for.
+    """
     numbers = iter(range(1, 100))
-    text = re.sub("%s", lambda _: f"${next(numbers)}", statement)
+    text, many = re.subn("%s", lambda _: f"${next(numbers)}", statement)
+    given = f"({', '.join(['NULL'] * many)})" if many else ""
     with psycopg.connect(url) as connection:
+        connection.execute("SET plan_cache_mode = force_generic_plan")
+        connection.execute(f"PREPARE asked AS {text}".encode(), prepare=False)
         rows = connection.execute(
-            f"EXPLAIN (GENERIC_PLAN, COSTS OFF) {text}".encode(), prepare=False
+            f"EXPLAIN (COSTS OFF) EXECUTE asked{given}".encode(), prepare=False
         )
         return "\n".join(row[0] for row in rows.fetchall())
 

@@ -2,12 +2,15 @@
 
 ``--key FILE`` lets ``ssh-keygen`` sign, which asks for passphrase, PIN or touch by itself.
 ``--statement FILE`` takes two calls: the first writes the statement and stops, somebody signs it wherever
-the key is, and the same call again brings ``FILE.sig`` along. What is signed is printed before.
+the key is, and the same call again brings ``FILE.sig`` along. What is signed is printed before. Where the
+call has long texts or a document, ``FILE.salts`` keeps meanwhile what the ledger salts them with; it stays
+here, and whoever signs does not need it.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,9 +22,11 @@ from remit.surfaces.cli.visible import visible
 
 if TYPE_CHECKING:
     from remit.core.actor_commands import KeySpec
+    from remit.service.texts import Salts
     from remit.surfaces.cli.session import Options
 
 TOKEN: str = "REMIT_TOKEN"  # noqa: S105  # a variable's name, not a secret
+_SALTED = re.compile(r"([0-9a-f]{64}) ([0-9a-f]{32})")
 
 
 def what_is_shown(options: Options) -> dict[str, Any]:
@@ -75,22 +80,51 @@ def _by_key(key: Path, options: Options) -> Any:
 def _elsewhere(path: Path, options: Options) -> dict[str, Any]:
     """The statement and its signature where both are there, or what writes the statement."""
     from remit.service.proving import Signed
+    from remit.service.texts import Salts
 
     signature = Path(f"{path}.sig")
     if not (path.exists() and signature.exists()):
-        return {"signer": _writing(path, options)}
+        salts = Salts()
+        return {"signer": _writing(path, salts, options), "salts": salts}
     statement = _read(path)
     parts = parts_of(statement)
     nonce, until = parts.get("nonce"), parts.get("until")
     if not isinstance(nonce, str) or not isinstance(until, int):
         raise stop(Code.BAD_INPUT, f"{path} is no statement of remit", "write it anew")
-    return {"signed": Signed(nonce, until, statement, _read(signature))}
+    signed = Signed(nonce, until, statement, _read(signature))
+    return {"signed": signed, "salts": Salts(_kept(path))}
 
 
-def _writing(path: Path, options: Options) -> Any:
+def _salts_of(path: Path) -> Path:
+    return Path(f"{path}.salts")
+
+
+def _kept(path: Path) -> list[tuple[str, str]]:
+    """The salts that were kept beside a statement; none where it needed none."""
+    beside = _salts_of(path)
+    lines = _read(beside).splitlines() if beside.exists() else []
+    found = [_SALTED.fullmatch(line) for line in lines]
+    if None in found:
+        raise stop(
+            Code.BAD_INPUT, f"{beside} holds no salts of remit", f"remove {path} and {beside}"
+        )
+    return [(one[1], one[2]) for one in found if one is not None]
+
+
+def _keep(path: Path, salts: Salts) -> None:
+    """Keep the salts of a statement for its second call, where only this user reads them."""
+    beside = _salts_of(path)
+    beside.unlink(missing_ok=True)
+    if salts.used:
+        with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+            file.writelines(f"{plain} {salt}\n" for plain, salt in salts.used)
+
+
+def _writing(path: Path, salts: Salts, options: Options) -> Any:
     def write(statement: str, namespace: str) -> str | Refused:
         _told(statement, namespace, options)
         try:
+            _keep(path, salts)
             path.write_text(statement, encoding="utf-8")
         except OSError as error:
             raise stop(
