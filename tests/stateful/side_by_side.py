@@ -73,7 +73,7 @@ def salted(turn: int) -> Iterator[None]:
     """Blobs of one step get the same salts in every store."""
     shipped, count = texts.blob_of, 0
 
-    def blob_of(data: bytes, _salts: texts.Salts | None = None) -> tuple[str, Blob]:
+    def blob_of(data: bytes, salts: texts.Salts | None = None) -> tuple[str, Blob]:
         nonlocal count
         count += 1
         salt = hashlib.sha256(f"{turn}/{count}".encode()).digest()[: texts.SALT]
