@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-import time
 import shutil
+import time
 from pathlib import Path
 
 import psycopg
