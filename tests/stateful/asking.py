@@ -93,7 +93,7 @@ class Everything(Traffic):
         self.authority = 0.08
         self.planned = 0.5 if profile == "plans" else 0.05
         self.succeeding = Succeeding(self.world, self.plans)
-        self.going_on = 0.25 if profile == "plans" else 0.0
+        self.going_on = 0.6 if profile == "plans" else 0.0
 
     def _ask(self) -> Ask:
         if len(self.world.items()) < FEW and self.rnd.random() < PLAIN:
