@@ -468,7 +468,9 @@ def test_async_handlers_share_a_loop_and_the_order_of_sending(ground: Ground) ->
     async def export(job: AsyncJob) -> None:
         at_once[0] += 1
         at_once[1] = max(at_once)
-        await asyncio.sleep(0.1)
+        until = time.monotonic() + 60
+        while at_once[1] < 2 and time.monotonic() < until:
+            await asyncio.sleep(0.01)
         await job.progress("half way")
         await job.send(payload_of(job.effect_id))
         at_once[0] -= 1
@@ -486,11 +488,11 @@ def test_a_lease_is_renewed_while_the_handler_is_busy(ground: Ground) -> None:
 
     @app.handler("count")
     def slow(_job: Job) -> str:
-        time.sleep(2.5)
+        ground.until(lambda: len(ground.events("LeaseRenewed")) >= 3)
         return "1"
 
     item = ground.pure()
-    report, _ = run(ground, app, ttl_ms=1_000)
+    report, _ = run(ground, app, ttl_ms=3_000)
     assert report.as_data()["reported"] == 1
     assert ground.item(item).attempt == 1
     assert len(ground.events("LeaseRenewed")) >= 3
@@ -501,11 +503,11 @@ def test_a_blocked_event_loop_loses_no_lease(ground: Ground) -> None:
 
     @app.handler("count")
     async def blocking(_job: AsyncJob) -> str:
-        time.sleep(1.6)  # that is the fault
+        time.sleep(4)  # that is the fault
         return "1"
 
     item = ground.pure()
-    report, _ = run(ground, app, ttl_ms=1_000)
+    report, _ = run(ground, app, ttl_ms=3_000)
     assert report.as_data()["reported"] == 1
     assert ground.item(item).attempt == 1
 
@@ -592,7 +594,9 @@ def test_a_class_at_its_limit_blocks_no_other(ground: Ground) -> None:
     @app.handler("count")
     def work(job: Job) -> str:
         order.append(job.item.work_class)
-        time.sleep(0.3)
+        until = time.monotonic() + 60
+        while len(order) < 2 and time.monotonic() < until:
+            time.sleep(0.01)
         return "1"
 
     for _ in range(3):

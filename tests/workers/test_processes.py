@@ -260,7 +260,7 @@ def test_a_stop_leaves_no_active_job(ground: Ground, start: Start, twice: bool) 
         worker.saw("stopping")
         worker.signal(signal.SIGTERM)
     assert worker.ended() == 0
-    assert time.monotonic() - begun < 10
+    assert time.monotonic() - begun < 29, "it waited for what never returns"
     assert ground.leases() == []
     assert (ground.status(pure), ground.item(pure).counted) == ("ready", 0)
     assert (ground.status(effect), ground.item(effect).attempt) == ("held", 1)
