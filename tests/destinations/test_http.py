@@ -180,8 +180,8 @@ def test_an_answer_that_was_cut_in_its_head_is_no_answer(service: Service) -> No
 
 def test_a_late_request_meets_the_fence_confirmed_by_the_look_up(service: Service) -> None:
     there = http_destination(service.url)
-    request, look_up = asked(timeout_ms=400)
-    service.control(delay_ms=1_200)
+    request, look_up = asked(timeout_ms=500)
+    service.control(delay_ms=4_000, no_bound=True)
     with pytest.raises(NoAnswer):
         there.send(request)
     service.control(delay_ms=0)

@@ -69,7 +69,7 @@ def test_what_cannot_be_started_is_an_error_and_leaves_nothing(
 def test_it_has_a_session_and_an_environment_of_its_own(ground: Ground) -> None:
     speaking = threading.Event()
     process = ground.start("ignore", on_line=lambda *_: speaking.set())
-    assert speaking.wait(20)
+    assert speaking.wait(60)
     seen = look(process.pid)
     assert seen is not None
     assert seen.session == process.pid != os.getsid(0)

@@ -414,7 +414,7 @@ def test_reports_of_many_handlers_share_commits(ground: Ground) -> None:
 
     @app.handler("count")
     def together(_job: Job) -> str:
-        gate.wait(20)
+        gate.wait(60)
         return "1"
 
     for _ in range(8):

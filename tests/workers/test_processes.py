@@ -227,7 +227,7 @@ def test_a_handler_that_kills_its_process_each_time_is_put_aside_after_the_bound
     item = ground.submit(replay_class="PURE", operation_id="die", destination="", payload_digest="")
     for attempt in range(1, 4):
         worker = start(*QUICK)
-        assert worker.process.wait(20) == -signal.SIGKILL
+        assert worker.process.wait(60) == -signal.SIGKILL
         assert ground.item(item).attempt == attempt
     last = start(*QUICK)
     ground.until(lambda: ground.status(item) == "triaged")
