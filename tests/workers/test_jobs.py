@@ -419,7 +419,7 @@ def test_reports_of_many_handlers_share_commits(ground: Ground) -> None:
 
     for _ in range(8):
         ground.pure()
-    ground.ledger.settings = replace(ground.ledger.settings, group_wait_ms=20)
+    ground.ledger.settings = replace(ground.ledger.settings, group_wait_ms=200)
     ground.ledger._engine = None
     run(ground, app, concurrency=8)
     engine = ground.ledger.engine
@@ -549,7 +549,7 @@ def test_a_refused_renewal_tells_the_job(ground: Ground) -> None:
         return "1"
 
     item = ground.pure()
-    run(ground, app, ttl_ms=1_500)
+    run(ground, app, ttl_ms=6_000)
     assert told == [(False, "KILL_SWITCH_ON")]
     assert ground.status(item) == "held", "what was done in time still counts"
 
@@ -560,7 +560,7 @@ def test_the_longest_lease_of_the_policy_is_a_bound(ground: Ground) -> None:
     with ground.ledger.reading() as tx:
         ledger = tx.load([("ledger", "ledger")])["ledger", "ledger"]
     assert isinstance(ledger, Ledger)
-    policy: Policy = replace(ledger.policy, ttl_ms=1_000, longest_lease_ms=2_000)
+    policy: Policy = replace(ledger.policy, ttl_ms=3_000, longest_lease_ms=5_000)
     ground.ok(ground.ann.run(c.SetPolicy(policy)))
     app, told = App(), list[str]()
 
@@ -571,7 +571,7 @@ def test_the_longest_lease_of_the_policy_is_a_bound(ground: Ground) -> None:
             told.append(job.stop_reason)
 
     ground.pure()
-    run(ground, app, ttl_ms=1_000, max_jobs=1)
+    run(ground, app, ttl_ms=3_000, max_jobs=1)
     assert "LEASE_TOO_LONG" in told
 
 
