@@ -22,6 +22,7 @@ from remit.core.facts import Actor, Fact, Item, Key, Lane, Lease, Ledger, Policy
 from remit.core.item_events import ItemTriaged, TriageResolved
 from remit.core.limit_events import LimitSet
 from remit.core.limit_facts import Limit, Spend
+from remit.core.moments import Standing, apply
 from remit.core.refusals import Refused
 from remit.proofs.triage_steps import BY_HUMANS, fits, lacks, left_by
 from remit.service.engine import Answer
@@ -108,6 +109,7 @@ class Watch:
         self.effects = EffectRules(self.facts, demand)
         self.given: list[tuple[Recorded, tuple[str, ...]]] = []
         self.rated: dict[str, int] = {}
+        self.standing = Standing()
 
     def look(self) -> None:
         """Check every new event, and then all that is kept."""
@@ -126,11 +128,7 @@ class Watch:
             out = evolve(lambda kind, name: self.facts.get((kind, name)), rec)
         except FoldError as error:
             raise Broken("fold-accepts-decisions", str(error)) from error
-        for key, fact in out.items():
-            if fact is None:
-                self.facts.pop(key, None)
-            else:
-                self.facts[key] = fact
+        apply(self.facts, out, self.standing, rec.seq)
         self.seq, self.time = rec.seq, rec.at
         if isinstance(rec.event, LimitSet):
             if rec.event.rate is None:

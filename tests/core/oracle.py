@@ -36,33 +36,47 @@ class Oracle:
         """Whether the item can still change."""
         return self.items[name].status.value not in ("verified", "closed")
 
-    def named(self, item: Item) -> list[tuple[str, str]]:
-        """Kind and target of what people named, judged by the end of each chain.
+    def line(self, target: str, until: str = "") -> list[str]:
+        """What was named and who took its place, one after another; ``until`` is the last of them."""
+        target = self.aliases.get(target[1:], target) if target.startswith("?") else target
+        found = self.items.get(target)
+        if found is None or not found.successor or target == until:
+            return [target]
+        return [target, *self.line(found.successor, until)]
+
+    def named(self, item: Item) -> list[tuple[str, list[str]]]:
+        """Kind of what people named, and who it was and stands for it now, the last one last.
 
         A finished item hears no more news, so what it was judged by when it ended is taken; only a
         name that nobody had then may be somebody's by now.
         """
         edges = [d for d in item.dependencies if d.kind.value != "waits-for-child"]
-        if not self.open(item.id):
-            return [(d.kind.value, self.aliases.get(d.via[1:], d.via)) for d in edges]
-        return [(d.kind.value, self.last(d.target)) for d in edges]
+        if self.open(item.id):
+            return [(d.kind.value, self.line(d.target)) for d in edges]
+        return [
+            (d.kind.value, self.line(d.target, self.aliases.get(d.via[1:], d.via))) for d in edges
+        ]
 
-    def parents(self, name: str) -> list[str]:
-        """What the item names as its parents."""
+    def above(self, name: str) -> list[list[str]]:
+        """What the item names as its parents, each with who took its place."""
         item = self.items.get(name)
         if item is None:
             return []
-        return [via for kind, via in self.named(item) if kind == "parent-child"]
+        return [line for kind, line in self.named(item) if kind == "parent-child"]
+
+    def parents(self, name: str) -> list[str]:
+        """Who its parents are."""
+        return [line[-1] for line in self.above(name)]
 
     def children(self, parent: str) -> list[str]:
         """Everything that names this one as its parent."""
         return [name for name in self.items if parent in self.parents(name)]
 
     def beneath(self, name: str, ancestor: str, seen: frozenset[str] = frozenset()) -> bool:
-        """Whether ``name`` descends from ``ancestor``."""
+        """Whether ``name`` descends from ``ancestor``: who took a parent's place is one beside it."""
         if name in seen:
             return False
-        ups = self.parents(name)
+        ups = [up for line in self.above(name) for up in line]
         return ancestor in ups or any(self.beneath(up, ancestor, seen | {name}) for up in ups)
 
     def satisfied(self, name: str) -> bool:
@@ -112,22 +126,19 @@ class Oracle:
         nor for those of a name that is nobody's yet.
         """
         wanted = self.named(self.items[name])
-        groups = [via for kind, via in wanted if kind == "waits-for" and via[0] != "?"]
+        groups = [line[-1] for kind, line in wanted if kind == "waits-for" and line[-1][0] != "?"]
         parts = {
-            child: self.last(child)
+            child: self.line(child)
             for via in groups
             for child in self.children(via)
             if not {name, via} & {child, self.last(child)}
         }
         found = []
-        told = {(d.kind.value, d.via): d.inner for d in self.items[name].dependencies}
-        for kind, via in [*wanted, *(("waits-for-child", last) for last in parts.values())]:
+        for kind, line in [*wanted, *(("waits-for-child", line) for line in parts.values())]:
+            via = line[-1]
             state = self.state(kind, via)
-            inner = state != "met" and kind != "parent-child" and self.beneath(via, name)
-            if (
-                state == "dead"
-            ):  # it sends the item to triage, inner or not: that stays as it was told
-                inner = told.get((kind, via), inner)
+            own = via != name and any(self.beneath(each, name) for each in line)
+            inner = state != "met" and kind != "parent-child" and own
             found.append((kind, via, state, inner))
         return sorted(found)
 

@@ -421,7 +421,9 @@ class EffectTraffic:
         if there and status not in ("triaged", "closed"):
             self.demand(status == "verified", "what-is-there-is-found", f"{item} {effect}")
         if effect.state in (EffectState.INTENDED, EffectState.UNCERTAIN):
-            # What was closed before the ledger was adopted stays closed, whatever is not known since.
+            # What was closed before the ledger was adopted stays closed, whatever is not known since:
+            # a terminal item never moves (INV-4), and an adoption makes effects uncertain, not items
+            # open. Its effect still has to be looked up: until then other work of it is held.
             ended = status == "closed" and item.changed_at <= self.adopted_at
             held = ended or status in ("held", "triaged")
             self.demand(held, "uncertain-is-held", f"{item} {effect}")

@@ -401,6 +401,163 @@ def test_what_is_met_closes_no_cycle(world: World) -> None:
     assert world.status(d) == "ready"
 
 
+# Who lies beneath whom, and who takes whose place.
+
+
+def refuse_successor(world: World, item: str, successor: str, cycle: list[str]) -> None:
+    """A successor that would close this cycle, which leaves no trace."""
+    before = world.state()
+    command = c.CloseItem(item, "superseded", Text("so"), successor)
+    refused = world.no(HUMAN, command, Code.DEPENDENCY_CYCLE)
+    assert refused.details["cycle"] == cycle
+    assert world.state() == before
+
+
+def inner_of(world: World, item: str) -> dict[str, bool]:
+    """By what the edges of an item are judged, and whether they are inner."""
+    return {d.via: d.inner for d in world.item(item).dependencies}
+
+
+def test_who_takes_the_place_of_a_part_is_waited_for_like_it(world: World) -> None:
+    """The wait once turned outward: the other part waited for its epic, and all of them for ever."""
+    epic = world.create()
+    part, other = (world.create(depends_on=((epic, "parent-child"),)) for _ in range(2))
+    add(world, epic, part)
+    new = world.create(depends_on=((other, "blocks"),))
+    close(world, part, "superseded", new)
+    assert inner_of(world, epic) == {new: True}
+    assert [world.status(i) for i in (other, new, epic)] == ["ready", "held", "held"]
+    verify(world, other)
+    verify(world, new)
+    assert world.status(epic) == "ready"
+    Watch(world).look()
+
+
+def test_a_dead_part_stays_the_epics_own_whoever_took_its_place(world: World) -> None:
+    epic = world.create()
+    part, other = (world.create(depends_on=((epic, "parent-child"),)) for _ in range(2))
+    add(world, epic, part)
+    new = world.create()
+    close(world, part, "superseded", new)
+    close(world, new)
+    assert world.triage_of(epic) == ("trigger-impossible",)
+    assert (inner_of(world, epic), world.status(other)) == ({new: True}, "ready")
+
+
+def test_what_moves_with_its_parents_successor_stays_beneath_what_was_above(world: World) -> None:
+    """By an older rule it did not, while the edge still said that it did."""
+    top = world.create()
+    middle = world.create(depends_on=((top, "parent-child"),))
+    part = world.create(depends_on=((middle, "parent-child"),))
+    other = world.create(depends_on=((top, "parent-child"),))
+    add(world, top, part)
+    add(world, part, other)
+    new = world.create()
+    close(world, middle, "superseded", new)
+    assert inner_of(world, top) == {part: True}
+    add(world, new, part)
+    assert inner_of(world, new) == {part: True}
+    assert world.status(other) == "ready"
+
+
+def test_what_is_finished_stays_with_the_parent_that_it_had(world: World) -> None:
+    """Who took the parent's place was its ancestor, and yet did not have it among its children."""
+    old, new = world.create(), world.create()
+    done = world.create(depends_on=((old, "parent-child"),))
+    verify(world, done)
+    close(world, old, "superseded", new)
+    beneath = world.create(depends_on=((done, "parent-child"),))
+    add(world, new, beneath)
+    waiter = world.create(depends_on=((new, "waits-for"),))
+    assert inner_of(world, new) == {beneath: False}
+    assert inner_of(world, waiter) == {new: False}
+    Watch(world).look()
+
+
+def test_what_ended_lies_beneath_whoever_gets_the_name_of_its_parent(world: World) -> None:
+    world.ok(HUMAN, c.StartImport("beads", "old", "d"))
+    edges = (("parent-child", "late"),)
+    row = c.ImportItem("I-1", 1, "part", "d1", "", 2, "closed", closed=True, edges=edges)
+    world.ok(HUMAN, row)
+    part, epic = "W-1", world.create()
+    below = world.create(depends_on=((part, "parent-child"),))
+    add(world, epic, below)
+    late = world.create(alias="late", depends_on=((epic, "parent-child"),))
+    assert inner_of(world, epic) == {below: True}
+    assert world.item(late).unmet == 0
+    Watch(world).look()
+
+
+def test_who_ends_before_news_of_its_parents_successor_hears_it_then(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It comes later no more, and whoever stands for the parent would have a child too few."""
+    for module in (settlement, loading):
+        monkeypatch.setattr(module, "FAN_OUT", 1)
+    monkeypatch.setattr(type(world.engine), "settle", lambda self: None)
+    old, new = world.create(), world.create()
+    *others, child = (world.create(depends_on=((old, "parent-child"),)) for _ in range(5))
+    below = world.create(depends_on=((child, "parent-child"),))
+    waiter = world.create(depends_on=((new, "waits-for"),))
+    add(world, new, below)
+    close(world, old, "superseded", new)
+    assert world.item(child).dependencies[0].via == old, "its news is deferred"
+    close(world, child)
+    assert world.item(child).dependencies[0].via == new
+    assert child in inner_of(world, waiter)
+    assert inner_of(world, new) == {below: True}
+    monkeypatch.undo()
+    world.engine.settle()
+    assert {world.item(other).dependencies[0].via for other in others} == {new}
+    Watch(world).look()
+
+
+def test_a_new_item_is_told_of_again_where_news_changes_it_once_more(world: World) -> None:
+    """What waited for its name was told that it waits, and never that it did no more."""
+    world.ok(HUMAN, c.StartImport("beads", "old", "d"))
+    edges = (("parent-child", "late"),)
+    world.ok(HUMAN, c.ImportItem("I-1", 1, "row", "d1", "", 2, "open", edges=edges))
+    part = world.create(depends_on=(("W-1", "parent-child"),))
+    epic = world.create(depends_on=((part, "blocks"),))
+    world.create(alias="late", depends_on=((epic, "parent-child"),))
+    assert inner_of(world, epic) == {part: True}
+    assert world.item(part).unmet == 0
+    Watch(world).look()
+
+
+def test_a_successor_that_waits_on_a_child_of_what_it_replaces_is_refused(world: World) -> None:
+    """The child would wait until its new parent is clear, and that for the child."""
+    old, new, between = (world.create() for _ in range(3))
+    child = world.create(depends_on=((old, "parent-child"),))
+    add(world, between, child)
+    add(world, new, between)
+    refuse_successor(world, old, new, [old, new, between, child, old])
+    remove(world, new, between)
+    add(world, new, child)
+    close(world, old, "superseded", new)
+    assert inner_of(world, new) == {child: True}
+    assert world.status(child) == "ready"
+
+
+def test_a_successor_whose_children_wait_for_who_waits_for_all_of_them_is_refused(
+    world: World,
+) -> None:
+    old, new = world.create(), world.create()
+    waits = {on: world.create(depends_on=((on, "waits-for"),)) for on in (old, new)}
+    child = world.create(depends_on=((old, "parent-child"), (waits[new], "blocks")))
+    refuse_successor(world, old, new, [waits[new], child, waits[new]])
+    remove(world, child, waits[new])
+    own = world.create(depends_on=((new, "parent-child"), (waits[old], "blocks")))
+    refuse_successor(world, old, new, [waits[old], own, waits[old]])
+
+
+def test_two_who_would_wait_for_each_other_among_all_children_are_seen(world: World) -> None:
+    old, new = world.create(), world.create()
+    edges = ((new, "parent-child"), (old, "waits-for"))
+    one, two = (world.create(depends_on=edges) for _ in range(2))
+    refuse_successor(world, old, new, [one, two, one])
+
+
 # Bounds and refusals.
 
 

@@ -78,9 +78,9 @@ def test_an_empty_scope_covers_nothing() -> None:
     ],
 )
 def test_hostile_patterns_cost_little(pattern: str, path: str) -> None:
-    started = time.monotonic()
+    started = time.process_time()
     covers(pattern, path)
-    assert time.monotonic() - started < 5
+    assert time.process_time() - started < 5
 
 
 @given(st.lists(st.text("ab.[]", min_size=1, max_size=3), min_size=1, max_size=4))

@@ -233,8 +233,9 @@ class Traffic:
             if mine or self.rnd.random() < 0.1:
                 result = self.rnd.choice(results)
                 none = result != "verified" and self.rnd.random() < 0.5
+                log = LOG if actor == VERIFIER else ""
                 findings.append(
-                    c.RowFinding(name, row.digest, result, "X", 0 if none else 1, 0, LOG)
+                    c.RowFinding(name, row.digest, result, "X", 0 if none else 1, 0, log)
                 )
         diff = self.rnd.choice(("PASS", "PASS", "PASS", "FAIL", ""))
         if actor != VERIFIER and self.rnd.random() < 0.8:

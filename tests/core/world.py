@@ -23,6 +23,7 @@ from remit.core.commands import Command, Text
 from remit.core.events import Recorded
 from remit.core.evolve import evolve
 from remit.core.facts import FACT_TYPES, Fact, Item, Key, Lease, Ledger, Policy, Row
+from remit.core.moments import Standing, apply
 from remit.core.refusals import Code, Refused
 from remit.core.rows import Control, RowKind, RowSpec
 from remit.core.signing import Proof
@@ -329,12 +330,10 @@ class World:
 
 
 def folded(events: Iterable[Recorded]) -> dict[Key, Fact]:
-    """What events fold to, from nothing."""
+    """What events fold to, from nothing, with the moments that a ledger keeps."""
     facts: dict[Key, Fact] = {}
+    standing = Standing()
     for recorded in events:
-        for key, fact in evolve(lambda kind, name: facts.get((kind, name)), recorded).items():
-            if fact is None:
-                facts.pop(key, None)
-            else:
-                facts[key] = fact
+        delta = evolve(lambda kind, name: facts.get((kind, name)), recorded)
+        apply(facts, delta, standing, recorded.seq)
     return facts

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.drain.ground import Ground, until
+from tests.drain.ground import BOUND_S, Ground, until
 
 from remit.core.refusals import Code, Refused
 from remit.drain.renewal import Renewal, boot_s
@@ -43,9 +43,9 @@ def test_it_is_renewed_again_and_again_off_the_thread_of_who_asked() -> None:
 
     def renew() -> int:
         threads.add(threading.current_thread().name)
-        return 300
+        return 3_000
 
-    kept = renewal(stops, renew, holds_ms=300)
+    kept = renewal(stops, renew, holds_ms=3_000)
     until(lambda: kept.renewals >= 3)
     kept.let_go()
     assert (stops, threads) == ([], {"remit-renew"})
@@ -56,8 +56,8 @@ def test_it_is_renewed_again_and_again_off_the_thread_of_who_asked() -> None:
 
 def test_a_refusal_stops_it_once_and_is_kept() -> None:
     stops = Stops()
-    kept = renewal(stops, lambda: NO, killed=lambda: bool(stops), holds_ms=150)
-    assert stops.within(5) == ["lease-refused"]
+    kept = renewal(stops, lambda: NO, killed=lambda: bool(stops), holds_ms=3_000)
+    assert stops.within(60) == ["lease-refused"]
     assert kept.refused is NO
     time.sleep(0.2)
     assert stops == ["lease-refused"]
@@ -71,23 +71,23 @@ def test_a_store_that_is_away_is_asked_again_until_the_lease_is_over() -> None:
         raise StoreUnavailable("away", "wait")
 
     began = boot_s()
-    renewal(stops, away, holds_ms=1_500)
-    assert stops.within(10) == ["lease-over"]
-    assert boot_s() - began >= 1.5
+    renewal(stops, away, holds_ms=3_000)
+    assert stops.within(60) == ["lease-over"]
+    assert boot_s() - began >= 3
     assert len(asked) >= 2
 
 
 def test_a_store_that_never_answers_holds_up_neither_clock_nor_switch() -> None:
     hang = threading.Event()
     stops = Stops()
-    renewal(stops, lambda: int(hang.wait(30)), lambda: hang.wait(30), holds_ms=300)
-    assert stops.within(5) == ["lease-over"]
+    renewal(stops, lambda: int(hang.wait(200)), lambda: hang.wait(200), holds_ms=300)
+    assert stops.within(60) == ["lease-over"]
     stops = Stops()
-    renewal(stops, lambda: int(hang.wait(30)), lambda: True, holds_ms=60)
-    assert stops.within(5)[0] in ("kill-switch", "lease-over")
+    renewal(stops, lambda: int(hang.wait(200)), lambda: True, holds_ms=60)
+    assert stops.within(60)[0] in ("kill-switch", "lease-over")
     stops = Stops()
-    renewal(stops, lambda: int(hang.wait(30)), lambda: True)
-    assert stops.within(5) == ["kill-switch"]
+    renewal(stops, lambda: int(hang.wait(200)), lambda: True)
+    assert stops.within(60) == ["kill-switch"]
     hang.set()
 
 
@@ -98,7 +98,7 @@ def test_a_fault_ends_the_work_and_is_kept() -> None:
         raise ValueError("planted")
 
     kept = renewal(stops, killed=broken)
-    assert stops.within(5) == ["fault"]
+    assert stops.within(60) == ["fault"]
     assert isinstance(kept.fault, ValueError)
 
 
@@ -109,11 +109,11 @@ def test_the_kill_switch_ends_a_deaf_process_within_five_seconds(
     process = ground.start("ignore", on_line=lambda *_: speaking.set())
     switch = ground.folder / "switch"
     kept = Renewal(60_000, boot_s(), renew=lambda: 60_000, killed=switch.exists, stop=process.stop)
-    assert speaking.wait(20)
+    assert speaking.wait(60)
     engaged = time.monotonic()
     Path(switch).touch()
-    ended = process.wait(20_000)
+    ended = process.wait(60_000)
     assert ended is not None
-    assert time.monotonic() - engaged < 5
+    assert time.monotonic() - engaged < BOUND_S
     assert (ended.reason, ended.asked) == (Reason.STOPPED, "kill-switch")
     kept.let_go()

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.drain.ground import BOUND_S
 from tests.drain.yard import Yard, good, strays
 from tests.surfaces.cli.calling import IDENTITY, git
 
@@ -138,7 +139,7 @@ def test_the_kill_switch_ends_a_run_and_its_agents(yard: Yard, drains: list[Drai
     yard.cli.json("kill-switch", "engage")
     engaged = time.monotonic()
     drain.until(lambda event: event.get("words") == "keep")
-    assert time.monotonic() - engaged < 5, "the agent is gone within the bound of a stop"
+    assert time.monotonic() - engaged < BOUND_S, "the agent is gone within the bound of a stop"
     run = drain.ended()
     assert (run["stopped_by"], yard.show("W-1")["status"]) == ("kill-switch", "ready")
     assert kept(yard, "A-1.1")["greeting-1.txt"] == ["hello", "more"]

@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.drain.ground import FAST, HOSTILE, Ground, running, until
+from tests.drain.ground import BOUND_S, FAST, HOSTILE, Ground, running, until
 from tests.ground.children import Child
 
 from remit.drain import groups, leftovers, supervision
@@ -69,7 +69,7 @@ def test_what_cannot_be_started_is_an_error_and_leaves_nothing(
 def test_it_has_a_session_and_an_environment_of_its_own(ground: Ground) -> None:
     speaking = threading.Event()
     process = ground.start("ignore", on_line=lambda *_: speaking.set())
-    assert speaking.wait(20)
+    assert speaking.wait(60)
     seen = look(process.pid)
     assert seen is not None
     assert seen.session == process.pid != os.getsid(0)
@@ -94,9 +94,9 @@ def test_stop_ends_everything_in_time(ground: Ground, words: str) -> None:
     time.sleep(0.3)
     asked = time.monotonic()
     process.stop("kill switch")
-    ended = process.wait(20_000)
+    ended = process.wait(60_000)
     assert ended is not None
-    assert time.monotonic() - asked < 5
+    assert time.monotonic() - asked < BOUND_S
     assert (ended.reason, ended.asked, ended.left) == (Reason.STOPPED, "kill switch", 0)
     assert running(ground.folder) == []
 
@@ -106,7 +106,7 @@ def test_who_was_stopped_hears_that_it_is_to_end(ground: Ground) -> None:
     until((ground.folder / "stopped").exists)
     time.sleep(0.3)
     process.stop()
-    ended = process.wait(20_000)
+    ended = process.wait(60_000)
     assert ended is not None
     assert (ground.folder / "heard").exists()
 
@@ -118,7 +118,7 @@ def test_a_group_that_cannot_be_joined_is_done_without(
     monkeypatch.setattr(groups, "make", lambda *_: lost)
     process = ground.start("daemon")
     assert "cgroup" not in process.confinement
-    ended = process.wait(20_000)
+    ended = process.wait(60_000)
     assert ended is not None
     assert (ended.exit_code, ended.strays, ended.left) == (0, 1, 0)
 
@@ -136,7 +136,7 @@ def test_a_daemon_is_ended_without_a_control_group_too(
     process = ground.start("daemon")
     assert process.group is None
     assert process.confinement == ("session", "rlimits", "warden")
-    ended = process.wait(20_000)
+    ended = process.wait(60_000)
     assert ended is not None
     assert (ended.strays, ended.left) == (1, 0)
     assert running(ground.folder) == []
@@ -204,7 +204,7 @@ def test_a_fork_bomb_is_ended(ground: Ground) -> None:
 @pytest.mark.parametrize("number", ["SIGKILL", "SIGSTOP"])
 def test_a_program_that_attacks_its_warden_gains_nothing(ground: Ground, number: str) -> None:
     process = ground.start("kill_parent", number, limits=Limits(wall_ms=1_500, stop_ms=1_500))
-    ended = process.wait(20_000)
+    ended = process.wait(60_000)
     assert ended is not None
     assert (ended.reason, ended.left) == (Reason.LOST, 0)
     assert running(ground.folder) == []
@@ -224,7 +224,7 @@ def test_a_program_that_stops_its_warden_at_once_gains_nothing(tmp_path: Path) -
     except TimeoutError:
         pass
     else:
-        ended = process.wait(20_000)
+        ended = process.wait(60_000)
         assert ended is not None
         assert (ended.reason, ended.left) == (Reason.LOST, 0)
     assert records(tmp_path) == []
@@ -253,7 +253,7 @@ def test_orders_may_be_longer_than_a_pipe(ground: Ground) -> None:
         records=ground.folder,
         name="long",
     )
-    ended = process.wait(20_000)
+    ended = process.wait(60_000)
     assert ended is not None
     assert ended.exit_code == 7
 
@@ -284,7 +284,7 @@ def killed_once(here: Path, chance: random.Random) -> bool:
     left = bool(running(here))
     group = [one.group for one in records(here)]
     assert all(not swept.left for swept in recover(here))
-    until(lambda: running(here) == [], 5)
+    until(lambda: running(here) == [])
     assert records(here) == []
     assert not any(path and Path(path).exists() for path in group)
     return left
@@ -328,7 +328,7 @@ def gone(record: Record) -> bool:
 def test_when_the_supervisor_is_killed_its_warden_ends_all(tmp_path: Path) -> None:
     child, record = killed_supervisor(tmp_path, "daemon_and_stay")
     child.kill()
-    until(lambda: running(tmp_path) == [], 5)
+    until(lambda: running(tmp_path) == [])
     until(lambda: gone(record))
     assert [(one.name, one.ended, one.left) for one in recover(tmp_path)] == [("p", 0, 0)]
     assert records(tmp_path) == []
@@ -342,7 +342,7 @@ def test_when_both_are_killed_the_next_start_ends_what_is_left(
     tmp_path: Path, words: str, grouped: bool
 ) -> None:
     child, record = killed_supervisor(tmp_path, words)
-    time.sleep(0.8)  # the warden looks ten times a second
+    until(lambda: set(running(tmp_path)) <= {one.pid for one in leftovers.noted(tmp_path, "p")})
     assert record.warden is not None
     send(record.warden, signal.SIGSTOP)
     child.kill()

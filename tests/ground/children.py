@@ -22,7 +22,7 @@ class Child:
     """``python -m MODULE …``; it says one JSON value a line."""
 
     def __init__(
-        self, module: str, *arguments: str, wait_s: float = 30, env: dict[str, str] | None = None
+        self, module: str, *arguments: str, wait_s: float = 60, env: dict[str, str] | None = None
     ) -> None:
         self._wait_s = wait_s
         self._rest = b""

@@ -138,8 +138,13 @@ def make_stage(folder: Path) -> Stage:
     assert ran.status == 0, ran
     stage.done("actor", "add", "bot")
     stage.done("actor", "add", "bea", "--kind", "human", "--public", f"{folder}/bea.pub")
-    soon = (datetime.now(UTC) + timedelta(seconds=3)).isoformat()
-    for name, more in (("ann-4", ("--expires", soon)), ("ann-2", ()), ("ann-3", ()), ("kept", ())):
+    soon = datetime.now(UTC) + timedelta(seconds=8)
+    for name, more in (
+        ("ann-4", ("--expires", soon.isoformat())),
+        ("ann-2", ()),
+        ("ann-3", ()),
+        ("kept", ()),
+    ):
         stage.done("actor", "key", "ann", "--public", f"{folder}/{name}.pub", *more)
     found = stage.run("actor", "list", actor="ann").data["actors"][0]["keys"]
     stage.done("actor", "key", "ann", "--revoke", found[3]["fingerprint"])
@@ -147,7 +152,8 @@ def make_stage(folder: Path) -> Stage:
     stage.done("actor", "key", "ann", "--public", f"{folder}/device.pub")
     ran = stage.run("actor", "token", "bot", actor="ann")
     stage.token = ran.data["token"]
-    time.sleep(2)  # until a key of ann's has expired
+    while datetime.now(UTC) <= soon:  # until a key of ann's has expired
+        time.sleep(0.05)
     return stage
 
 

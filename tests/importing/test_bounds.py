@@ -66,6 +66,10 @@ def test_memory_of_an_import_grows_by_few_bytes_a_row(tmp_path: Path) -> None:
 @pytest.mark.torture
 @pytest.mark.timeout(900)
 def test_memory_of_a_large_import_grows_by_few_bytes_a_row(tmp_path: Path) -> None:
+    """With nothing patched: what is handed on between transactions fills up long before the first peak.
+
+    Between 20,000 and 60,000 rows it was 139 bytes a row.
+    """
     assert _growth(tmp_path, 20_000, 60_000) <= MOST_BYTES
 
 

@@ -30,7 +30,7 @@ def alive(pid: int) -> bool:
 
 
 def dies(pid: int) -> bool:
-    end = time.monotonic() + 5
+    end = time.monotonic() + 60
     while alive(pid) and time.monotonic() < end:
         time.sleep(0.01)
     return not alive(pid)
@@ -61,27 +61,29 @@ def test_output_keeps_head_and_tail_and_counts_the_rest(tmp_path: Path, size: in
 
 def test_a_program_that_ignores_sigterm_is_killed(tmp_path: Path) -> None:
     code = "import signal,time; signal.signal(15, signal.SIG_IGN); print(1, flush=True)"
-    done = run(code + "; time.sleep(60)", tmp_path, timeout_ms=1_500, grace_ms=100)
-    assert done.timed_out
+    for timeout_ms in (1_500, 15_000, 40_000):  # on a busy machine it may not be up so soon
+        done = run(code + "; time.sleep(90)", tmp_path, timeout_ms=timeout_ms, grace_ms=100)
+        assert done.timed_out
+        assert timeout_ms <= done.duration_ms < 90_000
+        if done.stdout.head:
+            break
     assert done.exit_code == -9
     assert done.stdout.head == b"1\n"
-    assert 1_500 <= done.duration_ms < 15_000
 
 
 def test_a_background_child_does_not_outlive_the_command(tmp_path: Path) -> None:
-    code = "import subprocess; print(subprocess.Popen(['sleep', '60']).pid)"
+    code = "import subprocess; print(subprocess.Popen(['sleep', '90']).pid)"
     done = run(code, tmp_path)
     assert done.exit_code == 0
-    assert done.duration_ms < 15_000
+    assert done.duration_ms < 60_000
     assert dies(int(done.stdout.head))
 
 
 def test_a_child_in_another_session_cannot_hold_us(tmp_path: Path) -> None:
-    code = "import subprocess as s; print(s.Popen(['sleep', '3'], start_new_session=True).pid)"
-    started = time.monotonic()
+    code = "import subprocess as s; print(s.Popen(['sleep', '90'], start_new_session=True).pid)"
     done = run(code, tmp_path)
-    assert time.monotonic() - started < 2.9
     assert done.stdout.head.strip().isdigit()
+    assert alive(int(done.stdout.head)), "it was not waited for"
     os.kill(int(done.stdout.head), 9)
 
 

@@ -9,15 +9,18 @@ import os
 import pwd
 import socket
 import subprocess
+import tempfile
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.ground.people import Key, make_key, typing
 
 from remit.core.checks import Result
 from remit.ports.signing import PublicKey
+from remit.signatures import reach
 from remit.signatures.keys import read_line
 from remit.signatures.reach import MOST_FILES, MOST_SOCKETS, Surroundings, here, try_key
 
@@ -53,6 +56,43 @@ def around(home: Path, *files: Path, socket: str = "") -> Surroundings:
 def unlock(key: Key, socket: Path) -> None:
     env = {**typing(key), "SSH_AUTH_SOCK": str(socket)}
     subprocess.run(["ssh-add", "-q", str(key.path)], env=env, check=True, capture_output=True)
+
+
+class Listed(list[Any]):
+    """What ``os.scandir`` gives, in an order of our own."""
+
+    def __enter__(self) -> Listed:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Nothing is open."""
+
+
+def test_a_folder_that_goes_away_hides_no_socket_behind_it(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The look at the usual places ended there, so an agent might not have been asked."""
+    real = os.scandir
+
+    def scandir(path: Any = ".") -> Any:
+        if "ssh-0gone" in str(path):
+            raise FileNotFoundError(path)
+        if str(path) == "/tmp":
+            with real(path) as entries:
+                return Listed(sorted(entries, key=lambda entry: entry.name))
+        return real(path)
+
+    with (
+        tempfile.TemporaryDirectory(prefix="ssh-0gone", dir="/tmp") as gone,
+        tempfile.TemporaryDirectory(prefix="ssh-1there", dir="/tmp") as there,
+        socket.socket(socket.AF_UNIX) as listening,
+        monkeypatch.context() as patch,
+    ):
+        listening.bind(f"{there}/agent.1")
+        patch.setattr(os, "scandir", scandir)
+        found = list(reach._usual(around(home)))
+    assert f"{there}/agent.1" in found
+    assert not any(name.startswith(gone) for name in found)
 
 
 def test_a_key_with_a_passphrase_is_out_of_reach(home: Path) -> None:

@@ -18,7 +18,7 @@ from typing import Any
 
 from tests.core.traffic import KINDS, LATE, MIXED, SMALL, Ask, Traffic
 from tests.core.triaging import given_up
-from tests.core.world import BASE, COMMAND, HUMAN, OTHER, VERIFIER, sha
+from tests.core.world import BASE, COMMAND, HUMAN, LOGGED, OTHER, VERIFIER, sha
 from tests.stateful.deciding import Deciding
 from tests.stateful.effect_asking import EffectAsking
 from tests.stateful.plan_asking import PlanAsking
@@ -28,6 +28,7 @@ from tests.stateful.run_asking import RunAsking
 from tests.stateful.succeeding import Succeeding
 
 from remit.core import commands as c
+from remit.core.change import changed
 from remit.core.commands import Command, Text
 from remit.core.decide.leases import QUEUE
 from remit.core.facts import Item, Ledger
@@ -67,6 +68,12 @@ PROFILES = {
 """Weights of the core's ways of asking, by what an example is mostly about."""
 
 
+def with_log(call: Call) -> Call:
+    """The call of the built-in verifier with the log that it names, which it kept itself."""
+    named = isinstance(call.command, c.RecordVerification) and call.actor == VERIFIER
+    return changed(call, blobs=(LOGGED,)) if named and LOGGED not in call.blobs else call
+
+
 class Everything(Traffic):
     """The core's traffic, and all other commands; ``seen`` counts answers by command and outcome."""
 
@@ -86,7 +93,7 @@ class Everything(Traffic):
         self.authority = 0.08
         self.planned = 0.5 if profile == "plans" else 0.05
         self.succeeding = Succeeding(self.world, self.plans)
-        self.going_on = 0.25 if profile == "plans" else 0.0
+        self.going_on = 0.6 if profile == "plans" else 0.0
 
     def _ask(self) -> Ask:
         if len(self.world.items()) < FEW and self.rnd.random() < PLAIN:
@@ -109,7 +116,7 @@ class Everything(Traffic):
 
     def _run(self, calls: list[Call], atomic: bool) -> list[Answer]:
         urgent = self.rnd.random() < 0.05
-        calls[:] = [self.proving.shown(call, self.rnd) for call in calls]
+        calls[:] = [self.proving.shown(with_log(call), self.rnd) for call in calls]
         answers = self.world.engine.run(calls, atomic=atomic, urgent=urgent)
         for call, answer in zip(calls, answers, strict=True):
             code = getattr(answer, "code", "done")

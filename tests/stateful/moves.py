@@ -26,7 +26,7 @@ from typing import Any
 import pytest
 from tests.contract.builders import Hands
 from tests.core.traffic import SMALL
-from tests.core.world import AGENTS, HUMAN, OTHER, Played
+from tests.core.world import AGENTS, HUMAN, KEYS, OTHER, Played, played
 from tests.stateful import whole
 from tests.stateful.asking import Everything
 from tests.stateful.side_by_side import SideBySide, Stores, demand
@@ -34,9 +34,10 @@ from tests.stores.postgres.server import Server
 
 from remit.core import commands as c
 from remit.core.evolve import evolve
-from remit.core.facts import FACT_TYPES, LEDGER, Fact, Ledger
+from remit.core.facts import FACT_TYPES, Actor, Fact, Ledger
 from remit.core.moments import Standing, apply
 from remit.core.refusals import Code, Refused
+from remit.core.signing import Proof
 from remit.ports import ReadTx, RemitError, Store
 from remit.service import transfer
 from remit.service.adoption import adopt
@@ -44,6 +45,7 @@ from remit.service.engine import Call, Done, Engine
 from remit.service.integrity import verify
 from remit.service.operations import Caller, Operations
 from remit.service.past import as_of
+from remit.service.proving import Signed
 from remit.stores.clock import Clock
 from remit.stores.memory import MemoryStore
 from remit.stores.postgres import opening
@@ -203,11 +205,11 @@ class Trio:
     def move(self, rnd: Random) -> None:
         """Export every store, compare the lines, let each kind read what another wrote, and adopt.
 
-        A ledger that wants its adoption signed stays where it is: nobody signs here.
+        Where the ledger wants its adoption signed, whoever has a sound key signs it, one statement for
+        all stores. Where nobody has, it stays where it is: no copy of it could ever be adopted.
         """
-        with self.traffic.world.store.read() as tx:
-            ledger = tx.load([LEDGER])[LEDGER]
-        if isinstance(ledger, Ledger) and not ledger.policy.accept_unproved:
+        person = self._who_adopts()
+        if not person:
             return
         names = list(self.same.stores)
         turn = rnd.randrange(1, len(names))
@@ -226,7 +228,49 @@ class Trio:
         self.traffic.world.store = memory
         self.same.replace(stores)
         self.same.same("a write to a copy", self._refused_copy)
-        self.same.same("adoption", self._adopted_copy)
+        signed = self._statement(person) if self._wants_proof() else None
+
+        def adopted(store: Store, engine: Engine) -> Any:
+            caller = Caller(person, signed=signed)
+            found = adopt(Operations(store, caller, engine, signatures=Played()), "moved here")
+            assert not isinstance(found, Refused), found
+            return found
+
+        self.same.same("adoption", adopted)
+
+    def _wants_proof(self) -> bool:
+        ledger = self.traffic.world.fact("ledger", "ledger")
+        return isinstance(ledger, Ledger) and not ledger.policy.accept_unproved
+
+    def _who_adopts(self) -> str:
+        """Somebody whose adoption will be taken, or nobody."""
+        if not self._wants_proof():
+            return HUMAN
+        for name, spec in KEYS.items():
+            actor = self.traffic.world.fact("actor", name)
+            if not isinstance(actor, Actor) or actor.kind != "human" or actor.revoked:
+                continue
+            for key in actor.keys:
+                over = key.expires_at is not None and key.expires_at <= self.traffic.world.now
+                if key.fingerprint == spec.fingerprint and not (key.revoked or over):
+                    return name
+        return ""
+
+    def _statement(self, person: str) -> Signed:
+        """What the memory store wants signed, signed; the other stores want it as well or refuse it."""
+        store = self.same.memory
+        with store.read() as tx:
+            wish = Proof(f"{self.moves:031x}f", tx.now() + 60_000_000)
+        call = Call(c.AdoptEpoch(store.epoch_known(), "moved here"), person, proof=wish)
+        [asked] = Engine(store).run([call], adopting=True)
+        assert isinstance(asked, Refused), asked
+        statement, namespace = asked.details["statement"], asked.details["namespace"]
+        found = {
+            "statement": statement,
+            "namespace": namespace,
+            "fingerprint": KEYS[person].fingerprint,
+        }
+        return Signed(wish.nonce, wish.until, statement, played(found))
 
     @staticmethod
     def _refused_copy(_store: Store, engine: Engine) -> Code:
@@ -235,12 +279,6 @@ class Trio:
             engine.run([Call(c.EngageKillSwitch("no"), HUMAN)])
         assert refused.value.code is Code.LEDGER_NOT_ADOPTED
         return refused.value.code
-
-    @staticmethod
-    def _adopted_copy(store: Store, engine: Engine) -> Any:
-        found = adopt(Operations(store, Caller(HUMAN), engine), "moved here")
-        assert not isinstance(found, Refused), found
-        return found
 
     def look_back(self, rnd: Random) -> None:
         """The ledger as of a past seq: like it was then, and the same questions answered alike."""

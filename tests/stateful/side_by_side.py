@@ -26,6 +26,7 @@ from remit.core.actor_commands import KeySpec
 from remit.core.change import changed
 from remit.core.decide.ledger import SERVICES
 from remit.core.facts import Item
+from remit.core.refusals import Refused
 from remit.ports import Blob, ReadTx, Store
 from remit.service import texts
 from remit.service.calling import Caller, only_seen
@@ -152,7 +153,7 @@ class SideBySide:
             operations = Operations(store, Caller(calls[0].actor), engine)
             commands, ids = [k.command for k in calls], [k.command_id for k in calls]
             return operations.run_each(commands, ids, atomic=atomic, urgent=urgent)
-        unfit = {n: refused for n, k in enumerate(calls) if (refused := misfit(k.command))}
+        unfit = {n: refused for n, k in enumerate(calls) if (refused := unfit_of(k))}
         if atomic and unfit:
             return [unfit.get(n, ABORTED) for n in range(len(calls))]
         fit = prepared([call for n, call in enumerate(calls) if n not in unfit])
@@ -223,11 +224,19 @@ def prepared(calls: Sequence[Call]) -> list[Call]:
     """The calls with long texts as blobs, as the operations would hand them on."""
     found = []
     for call in calls:
+        if call.blobs:
+            found.append(call)  # the verifier's, which has kept the log that it names
+            continue
         ready = Prepared(call.command)
         assert ready.refused is None, ready.refused
         blobs, plain = tuple(ready.blobs), tuple(ready.plain)
         found.append(changed(call, command=ready.command, blobs=blobs, plain=plain))
     return found
+
+
+def unfit_of(call: Call) -> Refused | None:
+    """What is wrong with a command; only whoever brings a blob along may name it."""
+    return None if call.blobs else misfit(call.command)
 
 
 def anchor_of(store: Store, tx: ReadTx) -> Any:

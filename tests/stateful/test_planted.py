@@ -132,7 +132,7 @@ LONG = pytest.mark.torture
 
 IN_SQLITE = [
     pytest.param(row_update_lost, 4),
-    pytest.param(column_left_behind, 4),
+    pytest.param(column_left_behind, 3),
     pytest.param(expiry_off_by_one, 4),
     pytest.param(command_id_forgotten, 4),
     pytest.param(other_order, 6, marks=LONG),

@@ -19,7 +19,7 @@ from random import Random
 import pytest
 from tests.stateful.asking import PROFILES, Everything
 from tests.stateful.machine import SLICE, Tally, run_slice
-from tests.stateful.moves import MOVES, Ground
+from tests.stateful.moves import MOVES, Ground, Trio
 from tests.stores.postgres.server import Server
 
 from remit.core import commands as c
@@ -29,6 +29,9 @@ SEEDS = (1, 2, 3, 4, 5, 6, 7, 8)
 
 PROMISED = 20_000
 """Steps in CI, at least."""
+
+MOST_ASKED = 400
+"""After so many asked for the next step on the way to a successor, there is one."""
 
 COMMANDS = {cls.__name__ for cls in c.Command.__subclasses__()}
 
@@ -49,6 +52,25 @@ def test_the_stores_agree(ground: Ground, seed: int) -> None:
     tally = slice_of(ground, seed)
     print(told(seed, tally))
     assert tally.moves.keys() == MOVES.keys()
+
+
+@pytest.mark.timeout(600)
+def test_the_stores_agree_on_who_goes_on_from_verified_work(ground: Ground) -> None:
+    """It takes a plan, work of it that is verified, and a revision; slices get there at times only."""
+    trio = Trio(ground, 16, "plans")
+    trio.traffic.going_on = 1.0
+    seen = trio.traffic.seen
+    for number in range(MOST_ASKED):
+        trio.ask(Random(number))
+        trio.compare()
+        if seen["SucceedItem", "done"]:
+            break
+    assert seen["SucceedItem", "done"] == 1
+    assert any(i.successor and i.stale for i in trio.traffic.world.items())
+    trio.move(Random(0))
+    trio.compare(full=True)
+    trio.prove(Random(0))
+    trio.close()
 
 
 def test_the_slices_are_as_many_steps_as_promised() -> None:
@@ -73,8 +95,8 @@ def test_every_command_is_asked_and_done() -> None:
     for number, profile in enumerate([*PROFILES] * 32):
         traffic = Everything(Random(number), 30, profile, "world")
         traffic.authority = 0.6 if profile in ("mixed", "waiting") else traffic.authority
-        if profile == "plans" and (number // len(PROFILES)) % 2:
-            traffic.going_on = 0.7
+        if profile == "plans":
+            traffic.going_on = 0.7 if (number // len(PROFILES)) % 2 else 0.25
         for _ in range(150):
             traffic.wander()
         seen += traffic.seen

@@ -64,7 +64,10 @@ def test_an_older_ledger_is_migrated_when_it_is_opened(
 
 
 def test_rows_of_the_first_schema_are_brought_up_to_date(tmp_path: Path) -> None:
-    """A held item and the ledger as they were encoded then are what today's facts encode to."""
+    """A held item and the ledger as they were encoded then are what today's facts encode to.
+
+    There are no events here, so nothing is folded. With events the whole row is today's: test_upgrading.
+    """
     from remit.stores.fact_codec import encode_fact
 
     connection = apsw.Connection(str(tmp_path / "old.db"))
@@ -80,7 +83,7 @@ def test_rows_of_the_first_schema_are_brought_up_to_date(tmp_path: Path) -> None
         (then,),
     )
     ledger = encode_fact(Ledger(1, '"unsettled": é', 0, False, Policy(), ()))
-    ledger = ledger.replace(b'"served":false,', b"")  # came without a step: read as its default
+    ledger = ledger.replace(b'"served":false,', b"")  # no step mends it: it comes with the fold
     connection.execute(
         "INSERT INTO fact_rows VALUES ('l', 'ledger', 'ledger', 1, ?)",
         (ledger.replace(b'"rechecks":[],', b""),),

@@ -6,13 +6,16 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from tests.core.world import folded
 from tests.stores.postgres.server import Server
 
+from remit.core import moments
 from remit.core.evolve import evolve
 from remit.core.facts import LEDGER, Ledger
 from remit.core.refusals import Refused
-from remit.service.integrity import Report, verify
+from remit.service.integrity import Report, replay, verify
 from remit.stores import upgrading
+from remit.stores.fact_codec import encode_fact
 from remit.stores.sqlite import connect, place
 from remit.wiring import Ledger as Opened
 from remit.wiring import create_ledger, open_ledger, url_of
@@ -63,6 +66,40 @@ def test_rows_of_an_older_ledger_are_made_anew_when_it_is_opened(old: str) -> No
     assert (report.events, report.problems) == (8, ())
     released(ledger)
     assert looked_over(ledger).problems == ()
+    ledger.close()
+
+
+def test_the_ledgers_own_row_has_what_its_fact_has_gained(old: str) -> None:
+    """Whether it is served came without a step of its own, and was read as its default."""
+
+    def row() -> bytes:
+        connection = connect.connect(Path(old.removeprefix("sqlite://")))
+        [(body,)] = connection.execute("SELECT body FROM fact_rows WHERE kind = 'ledger'")
+        connection.close()
+        assert isinstance(body, bytes)
+        return body
+
+    assert b'"served"' not in row()
+    ledger = open_ledger(old)
+    with ledger.reading() as tx:
+        fact = tx.load([LEDGER])[LEDGER]
+        events = tx.events(0, 100)
+    ledger.close()
+    assert isinstance(fact, Ledger)
+    assert row() == encode_fact(fact) == encode_fact(folded(events)[LEDGER])
+    assert b'"served":false' in row()
+
+
+def test_moments_are_made_anew_with_the_other_rows(
+    old: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They were left out, so a look at the past of a large ledger was slow from then on."""
+    monkeypatch.setattr(moments, "EVERY", 3)
+    ledger = open_ledger(old)
+    with ledger.reading() as tx:
+        names = tx.names("moment", "", 99)
+    assert [int(name) for name in names] == [3, 6]
+    assert not replay(ledger.store, fold=evolve, swap=False).differences
     ledger.close()
 
 

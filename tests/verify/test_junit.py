@@ -93,9 +93,9 @@ BOMB = b"".join(
     ],
 )
 def test_declarations_and_depth_are_refused_at_once(document: bytes) -> None:
-    started = time.monotonic()
+    started = time.process_time()
     assert junit.count(document) == junit.JUnitCounts(JUnitState.REFUSED)
-    assert time.monotonic() - started < 2
+    assert time.process_time() - started < 2
 
 
 def test_the_number_of_cases_and_the_size_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:

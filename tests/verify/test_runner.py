@@ -33,7 +33,7 @@ def run(spec: RowSpec, tree: Path, **more: object) -> RowRun:
 
 
 def gone(pid: int) -> bool:
-    end = time.monotonic() + 5
+    end = time.monotonic() + 60
     while time.monotonic() < end:
         try:
             if Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] == "Z":
@@ -102,9 +102,11 @@ def test_no_input_no_core_dump_and_bounded_cpu(tree: Path) -> None:
 def test_a_timeout_is_no_answer_and_takes_the_group_with_it(tree: Path) -> None:
     code = (
         "import signal,subprocess,time\nsignal.signal(15, signal.SIG_IGN)\n"
-        "print(subprocess.Popen(['sleep','60']).pid, flush=True)\ntime.sleep(60)"
+        "print(subprocess.Popen(['sleep','90']).pid, flush=True)\ntime.sleep(90)"
     )
     seen = run(python(code, timeout_ms=1_500), tree, grace_ms=100)
+    if not seen.head:  # on a busy machine it may not be up so soon
+        seen = run(python(code, timeout_ms=40_000), tree, grace_ms=100)
     assert (seen.end, seen.exit_code, seen.timed_out) == (RunEnd.TIMED_OUT, None, True)
     assert seen.executed == 0
     assert gone(int(seen.head))
@@ -114,12 +116,12 @@ def test_a_timeout_is_no_answer_and_takes_the_group_with_it(tree: Path) -> None:
 def test_strays_are_killed_when_the_command_ends(tree: Path, fled: bool) -> None:
     code = (
         "import subprocess\n"
-        f"print(subprocess.Popen(['sleep','60'], start_new_session={fled}).pid, flush=True)"
+        f"print(subprocess.Popen(['sleep','90'], start_new_session={fled}).pid, flush=True)"
     )
     started = time.monotonic()
     seen = run(python(code), tree)
     assert (seen.end, seen.exit_code) == (RunEnd.EXITED, 0)
-    assert time.monotonic() - started < 15
+    assert time.monotonic() - started < 60
     assert gone(int(seen.head))
 
 

@@ -227,7 +227,7 @@ def test_a_handler_that_kills_its_process_each_time_is_put_aside_after_the_bound
     item = ground.submit(replay_class="PURE", operation_id="die", destination="", payload_digest="")
     for attempt in range(1, 4):
         worker = start(*QUICK)
-        assert worker.process.wait(20) == -signal.SIGKILL
+        assert worker.process.wait(60) == -signal.SIGKILL
         assert ground.item(item).attempt == attempt
     last = start(*QUICK)
     ground.until(lambda: ground.status(item) == "triaged")
@@ -260,7 +260,7 @@ def test_a_stop_leaves_no_active_job(ground: Ground, start: Start, twice: bool) 
         worker.saw("stopping")
         worker.signal(signal.SIGTERM)
     assert worker.ended() == 0
-    assert time.monotonic() - begun < 10
+    assert time.monotonic() - begun < 29, "it waited for what never returns"
     assert ground.leases() == []
     assert (ground.status(pure), ground.item(pure).counted) == ("ready", 0)
     assert (ground.status(effect), ground.item(effect).attempt) == ("held", 1)

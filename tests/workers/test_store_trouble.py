@@ -133,7 +133,7 @@ def test_a_stop_that_cannot_hand_back_names_the_lease(
 
     @app.handler("count")
     def stuck(_job: Job) -> str:
-        goes_on.wait(20)
+        goes_on.wait(60)
         return "1"
 
     ground.pure()
@@ -145,7 +145,7 @@ def test_a_stop_that_cannot_hand_back_names_the_lease(
     (lease,) = ground.leases()
     trouble = Trouble(monkeypatch, ReleaseLease, 10_000, committed=False)
     worker.stop()
-    runs.join(20)
+    runs.join(60)
     trouble.left = 0
     goes_on.set()
     assert worker._report.left == (lease.id,)
@@ -171,7 +171,7 @@ def test_a_message_that_waited_on_one_that_was_rolled_back_is_stored(
 
     def one(wait: threading.Event | None) -> None:
         if wait is not None:
-            wait.wait(10)
+            wait.wait(60)
         try:
             told.append(submit(ground.ann, [intent])[0])
         except StoreUnavailable as error:
@@ -181,7 +181,7 @@ def test_a_message_that_waited_on_one_that_was_rolled_back_is_stored(
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(20)
+        thread.join(60)
     (kept,) = [t for t in told if isinstance(t, Submitted)]
     (gone,) = [t for t in told if not isinstance(t, Submitted)]
     assert isinstance(gone, StoreUnavailable)

@@ -12,10 +12,12 @@ edges. It changes nothing.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Final
 
-from remit.core.facts import Dependency, DependencyKind, EdgeState, Item
+from remit.core.beneath import chain, over
+from remit.core.facts import Dependency, DependencyKind, EdgeState
 from remit.core.view import Draft, Missing
 
 LIMIT: Final = 50_000
@@ -37,6 +39,21 @@ class Wait:
     inner: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What is about to be besides the wait itself.
+
+    ``child`` lies beneath the items ``within``, ``new`` stands for ``old``, and items wait for others:
+    ``waits`` names whom each will need to begin, and whether by an inner wait.
+    """
+
+    child: str = ""
+    within: frozenset[str] = frozenset()
+    old: str = ""
+    new: str = ""
+    waits: Mapping[str, tuple[tuple[str, bool], ...]] = field(default_factory=dict)
+
+
 class TooFar(Exception):  # noqa: N818  # not an error: the search proves nothing
     """More items lie between than a search looks at."""
 
@@ -46,26 +63,28 @@ def ongoing(edge: Dependency) -> bool:
     return edge.state is EdgeState.UNMET or edge.kind is DependencyKind.PARENT
 
 
-def cycle_of(
-    draft: Draft, wait: Wait, child: str = "", within: frozenset[str] = frozenset()
-) -> tuple[str, ...]:
+def cycle_of(draft: Draft, wait: Wait, change: Change = Change()) -> tuple[str, ...]:  # frozen
     """The shortest cycle that this wait would close, as ids from the waiting item back to it.
 
-    Empty where there is none. ``child`` is an item that is about to lie beneath the items in
-    ``within``, whose waits on it will then be inner ones. Raises ``TooFar``.
+    Empty where there is none. Raises ``TooFar``.
     """
-    goals = {(wait.item, BEGIN)}
-    if not wait.inner:
-        goals.add((wait.item, CLEAR))
-    came: dict[Node, Node | None] = {wait.needs: None}
-    level = [wait.needs]
+    return cycle_through(draft, wait.item, [wait.needs], change, inner=wait.inner)
+
+
+def cycle_through(
+    draft: Draft, item: str, needs: list[Node], change: Change, *, inner: bool
+) -> tuple[str, ...]:
+    """The same for waits of one item on any of these, all ``inner`` or none of them."""
+    goals = {(item, BEGIN)} if inner else {(item, BEGIN), (item, CLEAR)}
+    came: dict[Node, Node | None] = dict.fromkeys(needs)
+    level = list(came)
     while level:
         _load(draft, level)
         following: list[Node] = []
         for node in level:
             if node in goals:
-                return (wait.item, *_back(came, node))
-            for after in _onward(draft, node, child, within):
+                return (item, *_back(came, node))
+            for after in _onward(draft, node, change):
                 if after not in came:
                     came[after] = node
                     following.append(after)
@@ -105,48 +124,27 @@ def _load(draft: Draft, nodes: list[Node]) -> None:
         raise Missing(*(("onward+", name) for name in sorted(lacking)))
 
 
-def _onward(draft: Draft, node: Node, child: str, within: frozenset[str]) -> list[Node]:
+def _onward(draft: Draft, node: Node, change: Change) -> list[Node]:
     name, need = node
+    if name == change.old:
+        return [(change.new, need)]
     item = draft.item(name)
     if item is None or item.terminal:
         # News of a successor may not have reached every waiter yet, where many wait.
         return [(item.successor, need)] if item is not None and item.successor else []
-    found = []
+    more = change.waits.get(name, ())
+    found = [(other, BEGIN) for other, inner in more if need == BEGIN or not inner]
     for edge in item.dependencies:
         if not ongoing(edge) or edge.via.startswith("?"):
             continue
         if edge.kind is DependencyKind.PARENT:
             found.append((edge.via, CLEAR))
-        elif need == BEGIN or not (edge.inner or _beneath(draft, name, edge, child, within)):
+        elif need == BEGIN or not (edge.inner or _beneath(draft, name, edge, change)):
             found.append((edge.via, BEGIN))
     return found
 
 
-def _beneath(draft: Draft, name: str, edge: Dependency, child: str, within: frozenset[str]) -> bool:
-    if name not in within:
+def _beneath(draft: Draft, name: str, edge: Dependency, change: Change) -> bool:
+    if name not in change.within:
         return False
-    return edge.via == child or child in lineage(draft, edge.via)
-
-
-def lineage(draft: Draft, name: str, most: int = 256) -> set[str]:
-    """The ancestors of an item by parent edges, at most so many.
-
-    Where news of a parent's successor has not come yet, both are among them; to a finished child it
-    never comes, so there they stay.
-    """
-    seen: set[str] = set()
-    queue = [name]
-    while queue and len(seen) < most:
-        at = queue.pop()
-        item: Item | None = draft.item_along("lineage+", at)
-        if item is None:
-            continue
-        above = [d.via for d in item.dependencies if d.kind is DependencyKind.PARENT]
-        if item.successor and at in seen:
-            above.append(item.successor)
-        for via in above:
-            if via not in seen:
-                seen.add(via)
-                if not via.startswith("?"):
-                    queue.append(via)
-    return seen
+    return change.child in chain(draft, edge.target) or change.child in over(draft, edge.target)

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from remit.core import settlement
 from remit.core.admission import ADMISSION
+from remit.core.beneath import MAX_LINEAGE, has_children
 from remit.core.dependencies import state_of
 from remit.core.events import SettlementFinished
 from remit.core.facts import DependencyKind, EdgeState, Item
 from remit.core.followers import ended_without
 from remit.core.settlement import (
-    MAX_LINEAGE,
     go_on,
-    has_children,
     judge,
     need,
     settle,

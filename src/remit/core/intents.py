@@ -20,7 +20,7 @@ from remit.core.authorizing import authorized, register_key
 from remit.core.change import changed
 from remit.core.checks import Check, Result
 from remit.core.claims import claim
-from remit.core.deadlock import BEGIN, Wait, cycle_of, lineage
+from remit.core.deadlock import TooFar
 from remit.core.dependencies import unmet_edges
 from remit.core.effect_events import AdmissionDecided, IntentValidated
 from remit.core.effect_facts import (
@@ -37,6 +37,7 @@ from remit.core.envelope import faults_of
 from remit.core.facts import Hold, Item, Key
 from remit.core.lanes import rank_of
 from remit.core.status import Status
+from remit.core.succession import waits_on_itself
 from remit.core.verdict import Evidence, Finding, Rival, Verdict, assess
 from remit.core.view import UNCOUNTED, Draft, Missing
 
@@ -226,11 +227,12 @@ def _rival(draft: Draft, item: Item, intent: Intent, effect: object) -> Rival | 
 
 def _waits(draft: Draft, other: Item, item: Item) -> bool:
     """Whether the other would wait for itself, if it stood for this one."""
-    if not other.dependencies:
+    if draft.view.facts.get(("item", item.id)) is None and not other.dependencies:
         return False
-    if item.id in lineage(draft, other.id):
-        return True
-    return bool(cycle_of(draft, Wait(item.id, (other.id, BEGIN), inner=True)))
+    try:
+        return bool(waits_on_itself(draft, item, other))
+    except TooFar:
+        return True  # what cannot be said is not coalesced
 
 
 # Verdicts.

@@ -12,15 +12,16 @@ from __future__ import annotations
 from typing import Final
 
 from remit.core.admission import ADMISSION, dead_edge, decide_verdict
-from remit.core.deadlock import lineage
-from remit.core.dependencies import (
-    MAX_CHAIN,
-    Standing,
-    standing,
-    state_of,
-    unmet_edges,
-    unresolved,
+from remit.core.beneath import (
+    any_child,
+    awaited_children,
+    chain,
+    has_children,
+    is_inner,
+    last_of_chain,
+    upward,
 )
+from remit.core.dependencies import Standing, standing, state_of, unmet_edges, unresolved
 from remit.core.effect_facts import Intent
 from remit.core.effects import awaits_retry, most_attempts, put_poison
 from remit.core.events import SettlementDeferred
@@ -41,69 +42,12 @@ FAN_OUT: Final = 400
 BUDGET: Final = 900
 """Most events that settlement adds to one decision before it defers the rest."""
 
-MAX_LINEAGE: Final = 256
-"""Most ancestors that are looked at for one edge; past it a wait is passed down."""
-
-MAX_CHILDREN: Final = 1_000
-"""Children of one item that are followed; who waits for all of more than that waits on."""
-
 QUEUED: Final = (Status.DRAFT, Status.HELD, Status.READY)
 
 
 def standing_of(draft: Draft, item: Item | None) -> Standing:
     """How an item stands under the present policy."""
     return standing(item, imported_closed_satisfies=draft.policy.imported_closed_satisfies)
-
-
-def last_of_chain(draft: Draft, item: Item) -> Item:
-    """The item at the end of the chain of successors."""
-    for _ in range(MAX_CHAIN):
-        if not item.successor:
-            return item
-        following = draft.item_along("chain+", item.successor)
-        if following is None:
-            return item
-        item = following
-    return item
-
-
-def children_of(draft: Draft, parent: str) -> list[str]:
-    """Items that name this one as their parent, finished ones too; at most ``MAX_CHILDREN``."""
-    item = draft.item(parent)
-    known_as = (parent, unresolved(item.alias)) if item is not None and item.alias else (parent,)
-    names: dict[str, None] = {}
-    for via in known_as:
-        names.update(dict.fromkeys(draft.query("children?", via)))
-        names.update(since(draft, via))
-    load_all(draft, names)
-    return [n for n in names if _is_child(draft, n, known_as)]
-
-
-def awaited_children(draft: Draft, waiter: str, parent: str) -> dict[str, str]:
-    """Children that an item which waits for all of them waits for, each with who stands for it.
-
-    It does not wait for itself, nor for a child that it or the parent took the place of.
-    """
-    found = {}
-    for name in children_of(draft, parent):
-        child = draft.item(name)
-        last = last_of_chain(draft, child).id if child is not None else name
-        if not {waiter, parent} & {name, last}:
-            found[name] = last
-    return found
-
-
-def _is_child(draft: Draft, name: str, parent: tuple[str, ...]) -> bool:
-    """Whether one of these names is its parent; a finished row keeps the name that it came with."""
-    item = draft.item(name)
-    return item is not None and any(
-        d.kind is DependencyKind.PARENT and d.via in parent for d in item.dependencies
-    )
-
-
-def has_children(draft: Draft, item: str) -> bool:
-    """Whether there are children, and no more than can be waited for one by one."""
-    return 0 < len(children_of(draft, item)) < MAX_CHILDREN
 
 
 def judge(draft: Draft, kind: DependencyKind, target: str) -> tuple[str, EdgeState, str]:
@@ -122,16 +66,6 @@ def judge(draft: Draft, kind: DependencyKind, target: str) -> tuple[str, EdgeSta
     last = last_of_chain(draft, item)
     children = kind is DependencyKind.WAITS_FOR and has_children(draft, last.id)
     return target, state_of(kind, standing_of(draft, last), has_children=children), last.id
-
-
-def is_inner(draft: Draft, item: str, kind: DependencyKind, target: str) -> bool:
-    """Whether an edge stays within the item's own descendants."""
-    return (
-        kind is not DependencyKind.PARENT
-        and target != item
-        and not target.startswith("?")
-        and item in lineage(draft, target, MAX_LINEAGE)
-    )
 
 
 def _dependents(draft: Draft, via: str) -> list[str] | None:
@@ -153,15 +87,32 @@ def tell(draft: Draft, name: str, via: str) -> None:
         if edge.via != via or edge not in _edges(draft, name):
             continue  # telling one edge may have settled or ended another
         target, state, last = judge(draft, edge.kind, edge.target)
-        inner = is_inner(draft, name, edge.kind, last)
+        inner = is_inner(draft, name, edge.kind, target)
         if (target, state, last, inner) != (edge.target, edge.state, edge.via, edge.inner):
             event = DependencySettled(edge.target, edge.kind, state, last, inner, target)
             draft.emit("item", name, event, ADMISSION)
             if last != edge.via and edge.kind is DependencyKind.PARENT:
-                enclose(draft, last, name)
+                enclose(draft, target, name)
                 regroup_waiters(draft, last)
     regroup(draft, name)
     review(draft, name)
+
+
+def _hear_last(draft: Draft, name: str) -> None:
+    """Whoever just ended hears who took its parents' places, of which no news comes later."""
+    old, item = _before(draft, name), draft.item(name)
+    if item is None or not item.terminal or (old is not None and old.terminal):
+        return
+    for edge in item.dependencies:
+        if edge.kind is DependencyKind.PARENT and edge.via in draft.ledger.unsettled:
+            target, state, last = judge(draft, edge.kind, edge.target)
+            if last != edge.via:
+                event = DependencySettled(
+                    edge.target, edge.kind, state, last, inner=False, resolved=target
+                )
+                draft.emit("item", name, event, ADMISSION)
+                enclose(draft, target, name)
+                regroup_waiters(draft, last)
 
 
 def _edges(draft: Draft, name: str) -> tuple[Dependency, ...]:
@@ -185,14 +136,14 @@ def regroup(draft: Draft, name: str) -> None:
     for child in wanted:
         if child not in kept:
             _, state, via = judge(draft, kind, child)
-            inner = is_inner(draft, name, kind, via)
+            inner = is_inner(draft, name, kind, child)
             draft.emit("item", name, DependencyAdded(child, kind, state, via, inner), ADMISSION)
     for child in sorted(kept - wanted.keys()):
         gone = DependencyRemoved(child, kind, "it is no child of what is waited for")
         draft.emit("item", name, gone, ADMISSION)
     for group in groups:
         target, state, via = judge(draft, group.kind, group.target)
-        inner = is_inner(draft, name, group.kind, via)
+        inner = is_inner(draft, name, group.kind, target)
         if (target, state, via, inner) != (group.target, group.state, group.via, group.inner):
             event = DependencySettled(group.target, group.kind, state, via, inner, target)
             draft.emit("item", name, event, ADMISSION)
@@ -208,29 +159,20 @@ def regroup_waiters(draft: Draft, parent: str) -> None:
 def enclose(draft: Draft, parent: str, child: str, *, left: bool = False) -> None:
     """A child came: waits of its ancestors on it, or on what lies beneath it, are inner ones now.
 
-    Where it ``left``, their inner waits may be so no longer.
+    ``parent`` is whom its edge names. Where it ``left``, their inner waits may be so no longer.
     """
-    leaf = not left and not _any_child(draft, child)
-    seen: set[str] = set()
-    queue = [parent]
-    while queue and len(seen) < MAX_LINEAGE:
-        name = queue.pop()
-        item = draft.item_along("lineage+", name)
-        if item is None or name in seen:
-            continue
-        seen.add(name)
-        for via in dict.fromkeys(d.via for d in unmet_edges(item) if d.inner is left):
-            if via == child or not (leaf or via[0] == "?"):
+    for name in upward(draft, chain(draft, parent)):
+        item = None if name.startswith("?") else draft.item(name)
+        for via in dict.fromkeys(d.via for d in _unlike(item, left)):
+            if via == child or not (via[0] == "?" or (not left and not any_child(draft, child))):
                 tell(draft, name, via)
-        queue += [d.via for d in item.dependencies if d.kind is DependencyKind.PARENT]
-        if item.successor:
-            queue.append(item.successor)
 
 
-def _any_child(draft: Draft, name: str) -> bool:
-    """Whether anything lies beneath an item; of one that is new, only this transaction can tell."""
-    new = draft.view.facts.get(("item", name)) is None
-    return bool(since(draft, name)) if new else bool(children_of(draft, name))
+def _unlike(item: Item | None, inner: bool) -> list[Dependency]:
+    """What an open item waits for, by inner edges or by others."""
+    if item is None or item.terminal:
+        return []
+    return [d for d in unmet_edges(item) if d.inner is inner]
 
 
 def review(draft: Draft, name: str) -> None:
@@ -259,6 +201,9 @@ def settle(draft: Draft) -> None:
     """Carry the news of everything that this decision changed to what waits on it."""
     told: dict[str, Standing] = {}
     deferred: list[str] = []
+    if draft.ledger.unsettled:
+        for name in list(draft.changed_items()):
+            _hear_last(draft, name)
     queue = list(draft.changed_items())
     while queue:
         name = queue.pop(0)
@@ -266,7 +211,8 @@ def settle(draft: Draft) -> None:
         item = draft.item(name)
         # This decision judged an edge by the item before it was done with it.
         midway = name not in told and name in draft.judged
-        if old is None and not midway and name not in draft.view.edges:
+        awaited = midway or name in told or name in draft.view.edges
+        if old is None and not awaited:
             continue
         if name not in told and not midway and _same_standing(old, item):
             continue

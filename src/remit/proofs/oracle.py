@@ -70,17 +70,31 @@ def last_of(items: Items, name: str) -> Item | None:
     return item
 
 
+def line_of(items: Items, name: str, until: str = "") -> list[str]:
+    """An item and who took its place, one after another; ``until`` is the last that counts."""
+    found = [name]
+    while found[-1] in items and found[-1] != until and items[found[-1]].successor:
+        found.append(items[found[-1]].successor)
+    return found
+
+
 def ancestors(items: Items, name: str) -> set[str]:
-    """Everything above an item by parent edges, with who took the place of an ancestor."""
+    """Everything above an item by parent edges, with who took the place of an ancestor.
+
+    Who takes the place of a parent takes over the children that are open, so of one that is finished
+    only what it was judged by when it ended counts.
+    """
     found: set[str] = set()
     queue = [name]
     while queue:
         item = items.get(queue.pop())
         for d in item.dependencies if item is not None else ():
-            last = last_of(items, d.target)
-            if d.kind == "parent-child" and last is not None and last.id not in found:
-                found.add(last.id)
-                queue.append(last.id)
+            if item is None or d.kind != "parent-child":
+                continue
+            until = d.via if str(item.status) in TERMINAL else ""
+            above = set(line_of(items, d.target, until)) - found
+            found |= above
+            queue += above
     return found
 
 
@@ -118,11 +132,11 @@ def _passes_down(items: Items, parent: Item, policy: Policy, below: tuple[str, .
 
 
 def inner(items: Items, name: str, edge: Dependency) -> bool:
-    """Whether an edge leads to the item's own descendants."""
+    """Whether an edge leads to the item's own descendants, or to who took the place of one."""
     last = last_of(items, edge.target)
     if edge.kind == "parent-child" or last is None or last.id == name:
         return False
-    return name in ancestors(items, last.id)
+    return any(name in ancestors(items, each) for each in line_of(items, edge.target))
 
 
 def _children(items: Items, parent: str) -> bool:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Final
 
+from remit.core.beneath import MAX_CHILDREN, MAX_LINEAGE
 from remit.core.deadlock import ongoing
 from remit.core.decisions import CONTESTED
 from remit.core.dependencies import MAX_CHAIN
@@ -19,7 +20,7 @@ from remit.core.facts import DependencyKind, Fact, Governed, GraphNode, Item, Ke
 from remit.core.followers import FOLLOWERS
 from remit.core.planning.bundle import PART
 from remit.core.rechecking import BATCH
-from remit.core.settlement import FAN_OUT, MAX_CHILDREN, MAX_LINEAGE
+from remit.core.settlement import FAN_OUT
 from remit.core.status import Kind
 from remit.core.view import View
 from remit.core.waiters import MAX_WAITERS
@@ -52,7 +53,8 @@ def _waits(item: Item) -> list[str]:
 
 
 def _parents(item: Item) -> list[str]:
-    return [d.via for d in item.dependencies if d.kind is DependencyKind.PARENT]
+    above = [d for d in item.dependencies if d.kind is DependencyKind.PARENT]
+    return [*(d.target for d in above), *(d.via for d in above), *_follows(item)]
 
 
 def _follows(item: Item) -> list[str]:

@@ -15,6 +15,7 @@ from __future__ import annotations
 import base64
 import binascii
 import contextlib
+import glob
 import os
 import pwd
 import re
@@ -143,8 +144,9 @@ def _usual(around: Surroundings) -> Iterator[str]:
     for pattern, folder in [("ssh-*/agent*", Path("/tmp"))] + [  # noqa: S108  # its place, not ours
         ("agent/*", home / ".ssh") for home in around.homes
     ]:
-        with contextlib.suppress(OSError):
-            yield from (str(path) for path in folder.glob(pattern))
+        # Others make and remove such folders meanwhile: one that went away may not hide the rest.
+        for name in glob.iglob(pattern, root_dir=folder, include_hidden=True):  # noqa: PTH207  # Path.glob ends there
+            yield str(folder / name)
 
 
 def _named_by_others(proc: Path) -> Iterator[str]:

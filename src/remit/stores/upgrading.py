@@ -24,21 +24,22 @@ CHUNK = 1_000
 
 
 def folded(events: Iterable[Recorded]) -> dict[Key, Fact] | None:
-    """The facts that all events of a ledger lead to; None where there are none, or none can be said."""
+    """The facts that all events of a ledger lead to, with its moments.
+
+    None where there are none, or none can be said.
+    """
     from remit.core.evolve import evolve  # opening a ledger of today needs no fold
+    from remit.core.moments import Standing, apply
 
     facts: dict[Key, Fact] = {}
+    standing = Standing()
 
     def get(kind: str, name: str) -> Fact | None:
         return facts.get((kind, name))
 
     try:
         for recorded in events:
-            for key, fact in evolve(get, recorded).items():
-                if fact is None:
-                    facts.pop(key, None)
-                else:
-                    facts[key] = fact
+            apply(facts, evolve(get, recorded), standing, recorded.seq)
     except (FoldError, LedgerCorrupt):
         return None
     return facts or None

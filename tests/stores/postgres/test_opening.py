@@ -188,7 +188,7 @@ def test_many_ledgers_in_one_database(postgres: Server, wiped: str) -> None:
     thread.start()
     with one.store.write():
         held.set()
-        thread.join(20)
+        thread.join(60)
         assert done == ["two"], "a ledger's writer waits for no other ledger's"
     for name in ("one", "two"):
         again = open_ledger(f"{url}&ledger={name}")

@@ -234,7 +234,7 @@ def test_a_reader_that_goes_ends_it_quietly(url: str) -> None:
         assert follower.stderr is not None
         assert b"LedgerCreated" in follower.stdout.readline()
         follower.stdout.close()
-        assert follower.wait(20) == 0
+        assert follower.wait(60) == 0
         assert follower.stderr.read() == b""
         follower.stderr.close()
 
@@ -246,7 +246,7 @@ def test_interrupted_it_says_where_to_go_on(url: str, tmp_path: Path) -> None:
         until(lambda: out.exists() and len(complete(out)) == len(stream(url)))
         time.sleep(0.3)
         follower.send_signal(signal.SIGINT)
-        assert follower.wait(20) == 130
+        assert follower.wait(60) == 130
     error = json.loads(out.with_suffix(".err").read_text())["error"]
     assert error["code"] == Code.INTERRUPTED
     assert error["hint"] == f"go on with --after {len(stream(url))}"

@@ -14,7 +14,7 @@ from remit.core import commands as c
 from remit.core import item_events as e
 from remit.core.authorizing import EffectNeed
 from remit.core.claims import shipped_by
-from remit.core.deadlock import BEGIN, Wait, cycle_of, lineage
+from remit.core.deadlock import TooFar
 from remit.core.decide.asking import bad, find, moving
 from remit.core.decide.putting_aside import may_close
 from remit.core.decision_events import DecisionConsumed
@@ -34,6 +34,7 @@ from remit.core.intents import intent_of
 from remit.core.refusals import Code, Refused
 from remit.core.staleness import link
 from remit.core.status import Kind, Outcome, Status
+from remit.core.succession import waits_on_itself
 from remit.core.triage import put_aside
 from remit.core.triage_records import cancelled_in_flight
 from remit.core.view import Draft
@@ -120,17 +121,24 @@ def fit_successor(draft: Draft, item: Item, successor: Item) -> Refused | None:
     """Refuse a successor that is closed, or that would come to wait for itself."""
     if successor.id == item.id or successor.status is Status.CLOSED:
         return bad("successor", successor.id, "another item that is not closed")
-    if item.id in lineage(draft, successor.id):
-        path: tuple[str, ...] = (successor.id, item.id)
-    else:
-        path = cycle_of(draft, Wait(item.id, (successor.id, BEGIN), inner=True))[1:]
+    try:
+        path = waits_on_itself(draft, item, successor)
+    except TooFar:
+        return Refused(
+            Code.TOO_MANY,
+            f"cannot prove that {successor.id} waits on nothing that {item.id} stands for: too many"
+            " items lie between",
+            "remove dependencies that are met already and repeat",
+        )
     if not path:
         return None
+    found = "it waits on it" if path[0] == item.id else "somebody would wait on itself"
+    shown = path[1:] if path[0] == item.id else path
     return Refused(
         Code.DEPENDENCY_CYCLE,
-        f"{successor.id} cannot stand for {item.id}: it waits on it, {' -> '.join(path)}",
+        f"{successor.id} cannot stand for {item.id}: {found}, {' -> '.join(shown)}",
         "remove one of these dependencies first",
-        {"cycle": [item.id, *path]},
+        {"cycle": list(path)},
     )
 
 

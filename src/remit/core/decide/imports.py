@@ -16,6 +16,7 @@ from remit.core import commands as c
 from remit.core import gates
 from remit.core import item_events as e
 from remit.core.admission import ADMISSION, dead_edge
+from remit.core.beneath import is_inner
 from remit.core.deadlock import own_cycle
 from remit.core.decide.asking import bad, find
 from remit.core.decide.closing import finish
@@ -27,7 +28,7 @@ from remit.core.facts import DependencyKind, EdgeState, ImportRun, Item, Rule
 from remit.core.ids import is_alias
 from remit.core.refusals import Code, Refused
 from remit.core.registration import drafted
-from remit.core.settlement import is_inner, judge, regroup, resolve_alias, review
+from remit.core.settlement import judge, regroup, resolve_alias, review
 from remit.core.status import Outcome, Status
 from remit.core.triage import put_aside
 from remit.core.triage_records import import_inconsistent
@@ -170,7 +171,7 @@ def _again(draft: Draft, item: Item, cmd: c.ImportItem) -> Refused | None:
         draft.emit("item", item.id, e.DependenciesSet(edges))
         for d in item.dependencies:
             if d.kind is DependencyKind.PARENT and not d.via.startswith("?"):
-                adopt(draft, item.id, d.via, left=True)
+                adopt(draft, item.id, d.target, d.via, left=True)
     _linked(draft, item.id, cmd.cycle or own_cycle(draft, item.id))
     review(draft, item.id)
     return None
@@ -197,7 +198,7 @@ def _edges(
             if alias == cmd.alias
             else judge(draft, kind, unresolved(alias))
         )
-        inner = is_inner(draft, item, kind, via)
+        inner = is_inner(draft, item, kind, target, alias=cmd.alias)
         found.append((target, kind.value, state.value, via, inner))
     return tuple(found)
 
@@ -207,7 +208,7 @@ def _linked(draft: Draft, name: str, cycle: tuple[str, ...]) -> None:
     item = draft.item(name)
     for edge in item.dependencies if item is not None else ():
         if edge.kind is DependencyKind.PARENT and edge.via[0] != "?" and edge.via != name:
-            adopt(draft, name, edge.via)
+            adopt(draft, name, edge.target, edge.via)
     regroup(draft, name)
     _deadlocked(draft, name, cycle)
     item = draft.item(name)

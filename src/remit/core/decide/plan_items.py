@@ -13,6 +13,7 @@ from typing import Any
 
 from remit.core import plan_commands as pc
 from remit.core import plan_events as e
+from remit.core.beneath import is_inner
 from remit.core.deadlock import own_cycle
 from remit.core.decide.asking import at_rest
 from remit.core.decide.plan_parting import part
@@ -31,7 +32,7 @@ from remit.core.planned_gates import by_plan
 from remit.core.planning.bundle import PlanItem, PlanRow, Record, record_digest, undecided
 from remit.core.planning.texts import without
 from remit.core.refusals import Code, Refused
-from remit.core.settlement import is_inner, judge, resolve_alias, review
+from remit.core.settlement import judge, resolve_alias, review
 from remit.core.staleness import mark
 from remit.core.status import Kind
 from remit.core.view import Draft
@@ -301,7 +302,7 @@ def _edges(draft: Draft, wanted: Wanted, name: str, item: Item | None) -> e.Edge
         if target in targets or target == name:
             continue
         targets.add(target)
-        inner = item is not None and is_inner(draft, name, _BLOCKS, via)
+        inner = item is not None and is_inner(draft, name, _BLOCKS, target)
         found.append((target, str(_BLOCKS), str(state), via, inner))
     return tuple(found)
 

@@ -11,7 +11,8 @@ from typing import Any, Final
 
 from remit.core import commands as c
 from remit.core import item_events as e
-from remit.core.deadlock import BEGIN, CLEAR, TooFar, Wait, cycle_of, lineage, own_cycle
+from remit.core.beneath import awaited_children, chain, is_inner, upward
+from remit.core.deadlock import BEGIN, CLEAR, Change, TooFar, Wait, cycle_of, own_cycle
 from remit.core.decide.asking import at_rest, bad, find, planned
 from remit.core.deferred import settle_more
 from remit.core.dependencies import MAX_DEPENDENCIES
@@ -19,9 +20,7 @@ from remit.core.facts import DependencyKind, Item
 from remit.core.planned_gates import by_plan
 from remit.core.refusals import Code, Refused
 from remit.core.settlement import (
-    awaited_children,
     enclose,
-    is_inner,
     judge,
     regroup,
     regroup_waiters,
@@ -48,14 +47,14 @@ def add_edge(draft: Draft, item: str, target: str, kind: str) -> Refused | None:
         return found
     _, state, via = judge(draft, edge, found.id)
     refused = _fits(dependent, found.id, edge) or closes(
-        draft, _new_waits(draft, item, via, edge), item, via, edge
+        draft, _new_waits(draft, item, found.id, via, edge), item, found.id, edge
     )
     if refused is not None:
         return refused
-    inner = is_inner(draft, item, edge, via)
+    inner = is_inner(draft, item, edge, found.id)
     draft.emit("item", item, e.DependencyAdded(found.id, edge, state, via, inner))
     if edge is DependencyKind.PARENT:
-        adopt(draft, item, via)
+        adopt(draft, item, found.id, via)
     elif edge is DependencyKind.WAITS_FOR:
         waiters_of(draft, via)  # bounded, or the next child could not be told to all of them
         regroup(draft, item)
@@ -64,9 +63,12 @@ def add_edge(draft: Draft, item: str, target: str, kind: str) -> Refused | None:
     return None
 
 
-def adopt(draft: Draft, child: str, parent: str, *, left: bool = False) -> None:
-    """Bring up to date what a child that came, or ``left``, changes around its parent."""
-    enclose(draft, parent, child, left=left)
+def adopt(draft: Draft, child: str, target: str, parent: str, *, left: bool = False) -> None:
+    """Bring up to date what a child that came, or ``left``, changes around its parent.
+
+    ``target`` is whom its edge names, ``parent`` by whom that is judged.
+    """
+    enclose(draft, target, child, left=left)
     regroup_waiters(draft, parent)
     tell(draft, child, parent)
 
@@ -86,10 +88,10 @@ def _fits(item: Item, target: str, kind: DependencyKind) -> Refused | None:
     return None
 
 
-def _new_waits(draft: Draft, item: str, via: str, kind: DependencyKind) -> list[Wait]:
+def _new_waits(draft: Draft, item: str, target: str, via: str, kind: DependencyKind) -> list[Wait]:
     """Every wait that the new edge brings, its own and those of others on the item."""
     if kind is DependencyKind.PARENT:
-        above = lineage(draft, via) | {via}
+        above = set(upward(draft, chain(draft, target)))
         return [
             Wait(item, (via, CLEAR)),
             *(
@@ -98,14 +100,17 @@ def _new_waits(draft: Draft, item: str, via: str, kind: DependencyKind) -> list[
                 if w != item
             ),
         ]
-    needed = [via]
+    needed = {target: via}
     if kind is DependencyKind.WAITS_FOR:
-        needed = list(awaited_children(draft, item, via).values()) or needed
-    return [Wait(item, (name, BEGIN), is_inner(draft, item, kind, name)) for name in needed]
+        needed = awaited_children(draft, item, via) or needed
+    return [
+        Wait(item, (last, BEGIN), is_inner(draft, item, kind, name))
+        for name, last in needed.items()
+    ]
 
 
 def closes(
-    draft: Draft, waits: list[Wait], item: str, via: str, kind: DependencyKind
+    draft: Draft, waits: list[Wait], item: str, target: str, kind: DependencyKind
 ) -> Refused | None:
     """Refuse an edge with the shortest cycle that one of its waits would close.
 
@@ -113,15 +118,15 @@ def closes(
     """
     if draft.view.facts.get(("item", item)) is None and not since(draft, item):
         waits = [wait for wait in waits if wait.item != item or wait.needs[0] == item]
-    child, within = "", frozenset[str]()
+    change = Change()
     if kind is DependencyKind.PARENT:
-        child, within = item, frozenset(lineage(draft, via) | {via})
+        change = Change(item, frozenset(upward(draft, chain(draft, target))))
     try:
-        cycles = [found for wait in waits if (found := cycle_of(draft, wait, child, within))]
+        cycles = [found for wait in waits if (found := cycle_of(draft, wait, change))]
     except TooFar:
         return Refused(
             Code.TOO_MANY,
-            f"cannot prove that {item} -> {via} makes no cycle: too many items lie between",
+            f"cannot prove that {item} -> {target} makes no cycle: too many items lie between",
             "remove dependencies that are met already and repeat",
         )
     return _cycle(min(cycles, key=len)) if cycles else None
@@ -179,8 +184,8 @@ def _remove(draft: Draft, cmd: c.RemoveDependency) -> Refused | None:
         draft.emit("item", item.id, e.DependencyRemoved(edge.target, edge.kind, cmd.reason))
     for edge in edges:
         if edge.kind is DependencyKind.PARENT:
-            adopt(draft, item.id, edge.via, left=True)
-            refused = _orphaned(draft, edge.via)
+            adopt(draft, item.id, edge.target, edge.via, left=True)
+            refused = _orphaned(draft, edge.target)
             if refused is not None:
                 return refused
     regroup(draft, item.id)
@@ -190,8 +195,8 @@ def _remove(draft: Draft, cmd: c.RemoveDependency) -> Refused | None:
 
 def _orphaned(draft: Draft, parent: str) -> Refused | None:
     """Refuse to take a child away whose ancestors would then wait for it and hold it back at once."""
-    for name in (parent, *sorted(lineage(draft, parent))):
-        path = own_cycle(draft, name)
+    for name in upward(draft, chain(draft, parent)):
+        path = () if name.startswith("?") else own_cycle(draft, name)
         if path:
             return _cycle(path)
     return None
