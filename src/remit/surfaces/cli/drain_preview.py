@@ -21,7 +21,7 @@ WAITING: Final = 50
 
 def preview(session: Session, here: Here, command: c.StartRun, told: Told) -> dict[str, Any]:
     """All of it, as the interface answers it."""
-    from remit.drain.selecting import WINDOW, in_order
+    from remit.drain.selecting import WINDOW, in_order, left_approved
     from remit.service.foreseeing import would_refuse
     from remit.service.reading.items import summaries
     from remit.service.reading.waiting import blocked
@@ -45,9 +45,12 @@ def preview(session: Session, here: Here, command: c.StartRun, told: Told) -> di
                 "hint": "" if refused is None else refused.hint,
             }
         )
+        lands = o.way != "none"
+        left = left_approved(tx, command.actor, o.work_class, o.tenant) if lands else []
         ready = list(in_order(tx, WINDOW + command.bounds.items, o.work_class, o.tenant))
-        would = ready[: command.bounds.items]
-        over = ready[command.bounds.items :]
+        found = [*left, *ready]
+        would = found[: command.bounds.items]
+        over = found[command.bounds.items :]
         waits = blocked(tx, WAITING)
         chosen = summaries(tx, would)
         rest = [
@@ -72,9 +75,11 @@ def previewed(screen: Screen, data: Any) -> None:
     rows = [(o["result"], o["check"], o["code"], o["reason"], o["hint"]) for o in data["checks"]]
     screen.table(("RESULT", "CHECK", "CODE", "FOUND", "WHAT TO DO"), rows)
     screen.line("would be chosen, in this order:", "bold")
-    screen.table(("ID", "TITLE"), [(one["id"], one["title"]) for one in data["would_choose"]])
+    screen.table(("ID", "STATUS", "TITLE"), [
+        (one["id"], one["status"], one["title"]) for one in data["would_choose"]
+    ])  # fmt: skip
     if data["not_chosen"]:
-        screen.line("ready, but not chosen:", "bold")
+        screen.line("ready or approved, but not chosen:", "bold")
         screen.table(("ID", "WHY", "OPENED BY"), [
             (one["id"], one["why"], one["open_by"]) for one in data["not_chosen"]
         ])  # fmt: skip
