@@ -50,7 +50,7 @@ def test_a_dry_run_says_what_a_run_would_choose_and_writes_nothing(tmp_path: Pat
     bounds = "items=10,parallel=1,minutes=60,spend-micros=0,failures=10"
     assert f"--run-bounds {bounds} --run-agent scripted'" in other["checks"][-1]["hint"]
     bare = yard.cli.json(*yard.arguments("--dry-run", "--without-sandbox", "D-9"))
-    assert "--scope drain/without-sandbox" in bare["checks"][-1]["hint"]
+    assert "--about drain/without-sandbox" in bare["checks"][-1]["hint"]
 
 
 @pytest.mark.parametrize(
@@ -270,3 +270,34 @@ def test_what_was_left_approved_while_the_remote_was_away_is_landed_by_the_next_
     assert sorted(leased) == ["W-1", "W-2"]
     assert git(origin, "log", "--format=%H", "main", "--", "greeting-1.txt").count("\n") == 0
     assert (yard.left(), strays(str(yard.folder))) == ([], [])
+
+
+def test_a_transcript_is_read_by_the_scanner_before_it_is_kept(tmp_path: Path) -> None:
+    """A token whose form only the scanner's rules know; and one agent that prints nothing like it."""
+    yard = made(tmp_path, 2)
+    token = "npm_" + "".join(chr(97 + (7 * n) % 26) + str((3 * n) % 10) for n in range(18))
+    yard.script(
+        {
+            "W-1": [
+                {"do": "print", "text": f"//registry.npmjs.org/:_authToken={token}\n"},
+                *good(1),
+            ],
+            "W-2": [{"do": "print", "text": "on it\n"}, *good(2)],
+        }
+    )
+    run = yard.call(*yard.arguments())[-1]["data"]["run"]
+    assert [entry["outcome"] for entry in run["items"]] == ["verified", "verified"]
+    ended = {attempt: notes(yard, attempt)["ended"] for attempt in ("A-1.1", "A-2.1")}
+    looked = {
+        attempt: [check.result for check in note.checks if check.check == "transcript"]
+        for attempt, note in ended.items()
+    }
+    with closing(yard.ledger()) as ledger, ledger.reading() as tx:
+        blobs = tx.blobs([note.text_ref for note in ended.values()])
+    kept = {attempt: blobs[note.text_ref].decode() for attempt, note in ended.items()}
+    assert kept["A-1.1"].startswith("[withheld: the scanner found ")
+    assert kept["A-2.1"] == "on it\n"
+    assert looked == {"A-1.1": ["FAIL"], "A-2.1": ["PASS"]}
+    files = yard.cli.cwd.joinpath(".git/remit").glob("ledger.db*")
+    assert not any(token.encode() in file.read_bytes() for file in files)
+    assert "transcript" not in [c.check for c in notes(yard, "A-1.1")["review-ended"].checks]

@@ -207,7 +207,7 @@ def _boxed(draft: Draft, cmd: StartRun) -> Refused | None:
     if refused is None or decision is not None:
         return refused
     kind = DecisionKind.ACTIVATION
-    hint = f"propose it with 'remit decision propose --kind {kind} --scope {WITHOUT_SANDBOX}'"
+    hint = f"propose it with 'remit decision propose --kind {kind} --about {WITHOUT_SANDBOX}'"
     return replace(refused, hint=hint)
 
 
