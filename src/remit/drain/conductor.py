@@ -51,7 +51,7 @@ class Conductor:
     """Drives one run that this process holds.
 
     ``passed`` are items that it was refused, ``approved`` those that an earlier run left so and that
-    this one lands first. ``room`` is how many it may hold at a time by what the ledger's limits have
+    this one lands first, ``requested`` those of them that wait as pull requests, which come last. ``room`` is how many it may hold at a time by what the ledger's limits have
     shown (0: they have shown none).
     """
 
@@ -62,6 +62,7 @@ class Conductor:
     ending: Ending | None = None
     passed: set[str] = field(default_factory=set)
     approved: list[str] = field(default_factory=list)
+    requested: list[str] = field(default_factory=list)
     room: int = 0
     returned: Counter[str] = field(default_factory=Counter)
     _halted_us: int = 0
@@ -147,24 +148,30 @@ class Conductor:
         """See what an earlier run left approved, the remote being away or its time over."""
         o = self.options
         with self.hands.work.store.read() as tx:
-            left = selecting.left_approved(tx, self.hands.actor, o.work_class, o.tenant)
-        self.approved = [item.id for item in left]
+            left, waits = selecting.left_approved(tx, self.hands.actor, o.work_class, o.tenant)
+        self.approved, self.requested = [i.id for i in left], [i.id for i in waits]
 
     def _take(self) -> bool:
         """Choose and begin one item; whether there may be another."""
         if self.approved:
-            left = self.hands.item(self.approved.pop(0))
-            return left.status is not Status.APPROVED or self._chosen(left, 0, approved=True)
+            return self._land(self.approved.pop(0))
         busy = {one.journey.entry.item for one in self.live.values()}
         with self.hands.work.store.read() as tx:
             item = selecting.next_of(
                 tx, busy | self.passed, self.options.work_class, self.options.tenant
             )
         if item is None:
+            if self.requested:
+                return self._land(self.requested.pop(0))
             if not self.live:
                 self.ending = Ending("nothing-ready")
             return False
         return self._chosen(item, self.options.reserve_micros)
+
+    def _land(self, name: str) -> bool:
+        """Begin with what an earlier run left approved, where it still is."""
+        item = self.hands.item(name)
+        return item.status is not Status.APPROVED or self._chosen(item, 0, approved=True)
 
     def _chosen(self, item: Item, reserve_micros: int, *, approved: bool = False) -> bool:
         answer = self.hands.choose(item.id, reserve_micros)

@@ -30,13 +30,17 @@ def in_order(tx: ReadTx, limit: int, work_class: str = "", tenant: str = "") -> 
             yield item
 
 
-def left_approved(tx: ReadTx, actor: str, work_class: str = "", tenant: str = "") -> list[Item]:
+def left_approved(
+    tx: ReadTx, actor: str, work_class: str = "", tenant: str = ""
+) -> tuple[list[Item], list[Item]]:
     """Approved delivery work that this actor did, the oldest first, of one class or tenant if named.
 
-    What others did may wait for a reason of theirs, so it is left to them.
+    The second list has what waits as a pull request: people merge it when they like, so it must not
+    use up what a run may choose, and is looked at when nothing else is ready. What others did may
+    wait for a reason of theirs, and is left to them.
     """
     names = tx.items(ItemQuery(statuses=(Status.APPROVED.value,), limit=WINDOW))
-    return [
+    found = [
         item
         for item in load_items(tx, names)
         if item.kind is not Kind.EFFECT
@@ -44,6 +48,8 @@ def left_approved(tx: ReadTx, actor: str, work_class: str = "", tenant: str = ""
         and work_class in ("", item.work_class)
         and tenant in ("", item.tenant)
     ]
+    waits = [item for item in found if item.work is not None and item.work.request is not None]
+    return [item for item in found if item not in waits], waits
 
 
 def next_of(

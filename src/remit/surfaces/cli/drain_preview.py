@@ -46,12 +46,14 @@ def preview(session: Session, here: Here, command: c.StartRun, told: Told) -> di
             }
         )
         lands = o.way != "none"
-        left = left_approved(tx, command.actor, o.work_class, o.tenant) if lands else []
+        left, waits = (
+            left_approved(tx, command.actor, o.work_class, o.tenant) if lands else ([], [])
+        )
         ready = list(in_order(tx, WINDOW + command.bounds.items, o.work_class, o.tenant))
-        found = [*left, *ready]
+        found = [*left, *ready, *waits]
         would = found[: command.bounds.items]
         over = found[command.bounds.items :]
-        waits = blocked(tx, WAITING)
+        shut = blocked(tx, WAITING)
         chosen = summaries(tx, would)
         rest = [
             {"id": item.id, "why": "bound:items", "open_by": "raise --max-items"}
@@ -64,9 +66,9 @@ def preview(session: Session, here: Here, command: c.StartRun, told: Told) -> di
         "checks": looks,
         "would_choose": chosen,
         "not_chosen": rest,
-        "blocked": waits["items"],
-        "blocked_total": waits["total"],
-        "truncated": waits["truncated"] or len(over) > WAITING,
+        "blocked": shut["items"],
+        "blocked_total": shut["total"],
+        "truncated": shut["truncated"] or len(over) > WAITING,
     }  # fmt: skip
 
 

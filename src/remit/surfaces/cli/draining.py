@@ -289,7 +289,9 @@ def _here(session: Session, agent: str, reviewer: str) -> Here:
     from remit.surfaces.cli.config import load
 
     config = load(repository)
-    session.ledger.settings = Settings(config.remote, config.main)
+    session.ledger.settings = Settings(
+        config.remote, config.main, markers=config.markers, host=config.host
+    )
     worker: Agent = named(agent).agent
     judge = named(reviewer).agent if reviewer else None
     return Here(session.ledger, session.url, repository, worker, judge)
