@@ -268,7 +268,7 @@ PLAN_MUTANTS: Final = (
         "given-up-try-not-undone",
         _TRIES,
         "stale-reopens",
-        (("remit.service.planning:Apply._moved", "entry.revision > self._revision()", "False"),),
+        (("remit.service.planning:Apply._moved", "entry.revision > newest", "False"),),
     ),
     Mutant(
         "undone-decision-settles",
