@@ -203,6 +203,18 @@ def test_a_requirement_that_a_given_up_apply_changed_makes_nothing_suspect(steps
     assert found(world, "i0") == []
 
 
+@pytest.mark.parametrize("steps", range(2, 4))
+def test_an_item_that_only_a_given_up_apply_changed_was_not_restated(steps: int) -> None:
+    world = World()
+    plan = sound(2)
+    apply(world, plan)
+    again = requirement(1, acceptance=("a file with part 1 exists", "soon"))
+    assert not interrupted(world, one(plan, again), steps)
+    edges = tuple(replace(edge, rationale="for another reason") for edge in node(1, 0).edges)
+    apply(world, one(plan, replace(node(1, 0), edges=edges)))
+    assert found(world, "i1") == ["N-2>W-2"]
+
+
 def test_a_changed_goal_makes_its_requirements_suspect() -> None:
     world = World()
     plan = sound(1)

@@ -283,6 +283,48 @@ PLAN_MUTANTS: Final = (
         ),
     ),
     Mutant(
+        "looked-at-once-for-ever",
+        worlds.SUSPECT,
+        "suspect-until-looked-at",
+        (
+            (
+                "remit.core.planning.suspicion:suspect",
+                "(cleared.upper_digest, cleared.lower_digest) == now",
+                "True",
+            ),
+        ),
+    ),
+    Mutant(
+        "a-given-up-try-counts-as-a-statement",
+        worlds.SUSPECT,
+        "suspect-until-looked-at",
+        (("remit.core.evolve.plans:enter", "meant = held[1]", "meant = revision"),),
+    ),
+    Mutant(
+        "an-item-changed-back-counts-as-restated",
+        worlds.SUSPECT,
+        "suspect-until-looked-at",
+        (
+            (
+                "remit.core.planning.suspicion:end_of",
+                "min(int(revision), max(made_of, default=int(revision)))",
+                "int(revision)",
+            ),
+        ),
+    ),
+    Mutant(
+        "who-did-the-work-clears-its-link",
+        worlds.SUSPECT,
+        "suspect-until-looked-at",
+        (
+            (
+                "remit.core.decide.tracing:_clear",
+                "if draft.ask.actor in _held(draft, lower):",
+                "if False:",
+            ),
+        ),
+    ),
+    Mutant(
         "expired-by-one-instant",
         worlds.UNDONE,
         "undone-decision-shuts",
