@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.core.plans import COMMAND, item, node, requirement, row, sound
-from tests.core.test_plans import apply, of, one
+from tests.core.test_plans import apply, interrupted, of, one
 from tests.core.world import HUMAN, OTHER, World
 from tests.stateful.plan_asking import made
 
@@ -179,6 +179,40 @@ def test_a_changed_requirement_makes_what_hangs_on_it_suspect_until_it_is_restat
     plan = one(plan, row(0, spec=replace(COMMAND, argv=("check", "twice"))))
     apply(world, plan)
     assert found(world, "i0") == ["R-1>N-1"]
+
+
+@pytest.mark.parametrize("steps", range(2, 4))
+def test_a_row_that_only_a_given_up_apply_changed_was_not_restated(steps: int) -> None:
+    """Put back as it was, it is as old as before, and nobody has looked at it since."""
+    world = World()
+    plan = sound(1)
+    apply(world, plan)
+    otherwise = one(plan, row(0, spec=replace(COMMAND, argv=("check", "twice"))))
+    assert not interrupted(world, otherwise, steps)
+    apply(world, restated(plan))
+    assert found(world, "i0") == ["R-1>N-1", "R-1>V-3"]
+
+
+@pytest.mark.parametrize("steps", range(2, 4))
+def test_a_requirement_that_a_given_up_apply_changed_makes_nothing_suspect(steps: int) -> None:
+    world = World()
+    plan = sound(1)
+    apply(world, plan)
+    assert not interrupted(world, restated(plan), steps)
+    apply(world, one(plan, item(0, title="Export part 0 again")))
+    assert found(world, "i0") == []
+
+
+@pytest.mark.parametrize("steps", range(2, 4))
+def test_an_item_that_only_a_given_up_apply_changed_was_not_restated(steps: int) -> None:
+    world = World()
+    plan = sound(2)
+    apply(world, plan)
+    again = requirement(1, acceptance=("a file with part 1 exists", "soon"))
+    assert not interrupted(world, one(plan, again), steps)
+    edges = tuple(replace(edge, rationale="for another reason") for edge in node(1, 0).edges)
+    apply(world, one(plan, replace(node(1, 0), edges=edges)))
+    assert found(world, "i1") == ["N-2>W-2"]
 
 
 def test_a_changed_goal_makes_its_requirements_suspect() -> None:

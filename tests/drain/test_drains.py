@@ -47,6 +47,10 @@ def test_a_dry_run_says_what_a_run_would_choose_and_writes_nothing(tmp_path: Pat
     assert (head(yard), yard.left()) == (before, [])
     other = yard.cli.json(*yard.arguments("--dry-run", "--decision", "D-9"))
     assert (other["would_start"], other["checks"][-1]["code"]) == (False, "DECISION_MISSING")
+    bounds = "items=10,parallel=1,minutes=60,spend-micros=0,failures=10"
+    assert f"--run-bounds {bounds} --run-agent scripted'" in other["checks"][-1]["hint"]
+    bare = yard.cli.json(*yard.arguments("--dry-run", "--without-sandbox", "D-9"))
+    assert "--about drain/without-sandbox" in bare["checks"][-1]["hint"]
 
 
 @pytest.mark.parametrize(
@@ -229,3 +233,71 @@ def test_a_limit_below_the_parallel_bound_costs_no_choice_twice(tmp_path: Path) 
     run = yard.call(*yard.arguments("--max-parallel", "3"))[-1]["data"]["run"]
     outcomes = [entry["outcome"] for entry in run["items"]]
     assert sorted(outcomes) == ["refused", "verified", "verified", "verified"]
+
+
+def test_what_was_left_approved_while_the_remote_was_away_is_landed_by_the_next_drain(
+    tmp_path: Path,
+) -> None:
+    """The remote goes between approval and integration; when it is back, nothing is worked again."""
+    yard = made(tmp_path, 2)
+    origin, away = yard.folder / "origin.git", yard.folder / "away.git"
+    assert yard.dies("RUN-1/W-1/1/integrated:before", *yard.arguments("--max-items", "1"))
+    origin.rename(away)
+    first = yard.call("run", "resume", "RUN-1")[-1]["data"]["run"]
+    [entry] = first["items"]
+    assert entry["outcome"] == "approved"
+    assert entry["detail"].startswith("integrate:")
+    assert yard.show("W-1")["status"] == "approved"
+
+    away.rename(origin)
+    for more in (
+        ("--class", "other"),
+        ("--integrate", "none"),
+        ("--actor", "judge", "--review-as", "bot"),
+    ):
+        found = yard.cli.json(*yard.arguments("--dry-run", *more))["would_choose"]
+        assert "W-1" not in [one["id"] for one in found]
+    told = yard.cli.json(*yard.arguments("--dry-run"))["would_choose"]
+    assert [one["id"] for one in told] == ["W-1", "W-2"]
+    assert yard.dies("RUN-2/W-1/1/integrated:done", *yard.arguments())
+    second = yard.call("run", "resume", "RUN-2")[-1]["data"]["run"]
+    assert [(one["item"], one["outcome"]) for one in second["items"]] == [
+        ("W-1", "verified"), ("W-2", "verified"),
+    ]  # fmt: skip
+    with closing(yard.ledger()) as ledger:
+        events = [entry.recorded for entry in ledger.events()]
+    leased = [one.stream for one in events if isinstance(one.event, LeaseGranted)]
+    assert sorted(leased) == ["W-1", "W-2"]
+    assert git(origin, "log", "--format=%H", "main", "--", "greeting-1.txt").count("\n") == 0
+    assert (yard.left(), strays(str(yard.folder))) == ([], [])
+
+
+def test_a_transcript_is_read_by_the_scanner_before_it_is_kept(tmp_path: Path) -> None:
+    """A token whose form only the scanner's rules know; and one agent that prints nothing like it."""
+    yard = made(tmp_path, 2)
+    token = "npm_" + "".join(chr(97 + (7 * n) % 26) + str((3 * n) % 10) for n in range(18))
+    yard.script(
+        {
+            "W-1": [
+                {"do": "print", "text": f"//registry.npmjs.org/:_authToken={token}\n"},
+                *good(1),
+            ],
+            "W-2": [{"do": "print", "text": "on it\n"}, *good(2)],
+        }
+    )
+    run = yard.call(*yard.arguments())[-1]["data"]["run"]
+    assert [entry["outcome"] for entry in run["items"]] == ["verified", "verified"]
+    ended = {attempt: notes(yard, attempt)["ended"] for attempt in ("A-1.1", "A-2.1")}
+    looked = {
+        attempt: [check.result for check in note.checks if check.check == "transcript"]
+        for attempt, note in ended.items()
+    }
+    with closing(yard.ledger()) as ledger, ledger.reading() as tx:
+        blobs = tx.blobs([note.text_ref for note in ended.values()])
+    kept = {attempt: blobs[note.text_ref].decode() for attempt, note in ended.items()}
+    assert kept["A-1.1"].startswith("[withheld: the scanner found ")
+    assert kept["A-2.1"] == "on it\n"
+    assert looked == {"A-1.1": ["FAIL"], "A-2.1": ["PASS"]}
+    files = yard.cli.cwd.joinpath(".git/remit").glob("ledger.db*")
+    assert not any(token.encode() in file.read_bytes() for file in files)
+    assert "transcript" not in [c.check for c in notes(yard, "A-1.1")["review-ended"].checks]

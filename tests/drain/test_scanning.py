@@ -6,12 +6,20 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
+import pytest
+
 from remit.core.checks import Result
+from remit.core.refusals import Code, Refused
+from remit.drain.workplace import Task
+from remit.ports.agent import Agent
 from remit.ports.sandbox import SecretFinding, SecretScan
 from remit.repository.repository import GitRepository
+from remit.wiring.places import Place
 from remit.wiring.scanning import Scans
+from remit.wiring.workplace import Ground
 
 
 class Changes:
@@ -94,3 +102,48 @@ def test_a_batch_that_could_not_be_looked_at_is_scanned_one_by_one() -> None:
     found = together(scanner, ["first", "clean", "a secret"])
     assert found["first"].result == "BLOCKED", "it was alone, and whoever asks may ask again"
     assert (found["clean"].result, found["a secret"].result) == ("PASS", "FAIL")
+
+
+def test_what_was_printed_is_scanned_as_a_text_of_its_own() -> None:
+    scans = Scans(cast(GitRepository, Changes()), TextScanner())
+    assert [scans.read(text).result for text in ("a secret", "nothing")] == ["FAIL", "PASS"]  # type: ignore[union-attr]  # no refusal
+
+
+class TextScanner:
+    """Finds the word ``secret`` in what was printed."""
+
+    def scan(self, folder: Path) -> SecretScan:
+        found = tuple(
+            SecretFinding("a-rule", str(file.relative_to(folder)), 1)
+            for file in folder.rglob("text")
+            if "secret" in file.read_text()
+        )
+        return SecretScan(Result.FAIL if found else Result.PASS, found, "1 file")
+
+
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        (SecretScan(Result.PASS, (), "1 file"), "hello"),
+        (SecretScan(Result.NOT_TESTED, (), "no sandbox"), "hello"),
+        (SecretScan(Result.BLOCKED, (), "ran out of time"), "[withheld: it could not be scanned]"),
+        (Refused(Code.REPOSITORY_REFUSED, "no", "x"), "[withheld: it could not be scanned]"),
+        (
+            SecretScan(Result.FAIL, (SecretFinding("a-rule", "text", 1),) * 2, "1 file"),
+            "[withheld: the scanner found a-rule]",
+        ),
+        (SecretScan(Result.FAIL, (), "1 file"), "[withheld: the scanner found a secret]"),
+    ],
+)
+def test_a_transcript_that_could_not_be_scanned_is_withheld(
+    said: SecretScan | Refused, kept: str, tmp_path: Path
+) -> None:
+    ground = SimpleNamespace(read=lambda _: said, suspicious=lambda text: "AKIA" in text)
+    place = Place(
+        cast(Ground, ground), Task("RUN-1", "W-1", "A-1.1", "b"), cast(Agent, None), tmp_path
+    )
+    text, [check] = place.transcript("hello")
+    assert (text, check.check) == (kept, "transcript")
+    assert place.transcript("") == ("", ())
+    form, unasked = place.transcript("AKIA")
+    assert (form.startswith("[withheld: it looks like"), unasked) == (True, ())

@@ -7,6 +7,7 @@ import pty
 import subprocess
 import sys
 import threading
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -71,3 +72,28 @@ def test_the_table_of_a_terminal_shows_the_work_and_obeys_nothing(yard: Yard) ->
         assert word in text, word
     assert "]0;owned\x07" not in text
     assert "\u202e" not in text
+
+
+@pytest.mark.torture
+def test_who_watches_is_told_why_the_first_drain_of_a_user_begins_slowly(
+    yard: Yard, tmp_path: Path
+) -> None:
+    ours, theirs = pty.openpty()
+    try:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "remit", *yard.arguments(), "--as", "ann"],
+            cwd=yard.cli.cwd,
+            env=yard.environment(XDG_CACHE_HOME=str(tmp_path / "cache"), TERM="xterm"),
+            stdout=subprocess.DEVNULL,
+            stderr=theirs,
+        )
+        os.close(theirs)
+        said = b""
+        with suppress(OSError):  # the end of a terminal that nobody holds any more
+            while part := os.read(ours, 65_536):
+                said += part
+        assert process.wait(120) == 0
+    finally:
+        os.close(ours)
+    assert b"compile the secret scanner" in said
+    assert yard.show("W-1")["status"] == "verified"

@@ -52,10 +52,14 @@ class Yard:
 
     cli: Cli
     folder: Path
+    url: str = ""
 
     @classmethod
-    def make(cls, folder: Path, items: int = 1) -> Yard:
-        """Everything from nothing to the first item that is ready."""
+    def make(cls, folder: Path, items: int = 1, url: str = "") -> Yard:
+        """Everything from nothing to the first item that is ready.
+
+        With a ``url`` the ledger is that one; ``REMIT_LEDGER`` must name it.
+        """
         git(folder, "init", "-q", "--bare", "-b", "main", "origin.git")
         git(folder, "clone", "-q", "origin.git", "work")
         work = folder / "work"
@@ -68,7 +72,7 @@ class Yard:
         cli.json("init")
         for name in ("bot", "judge"):
             cli.json("actor", "add", name, "--kind", "agent")
-        yard = cls(cli, folder)
+        yard = cls(cli, folder, url)
         yard.scripts.mkdir()
         yard.script({})
         yard.review([{"do": "report"}])
@@ -89,7 +93,7 @@ class Yard:
 
     def ledger(self) -> Ledger:
         """The ledger, to be closed by the caller."""
-        return remit.open(url_of(self.cli.cwd / ".git/remit/ledger.db"))
+        return remit.open(self.url or url_of(self.cli.cwd / ".git/remit/ledger.db"))
 
     def script(self, items: dict[str, Any], default: list[dict[str, Any]] | None = None) -> None:
         """What the worker does."""
@@ -135,7 +139,8 @@ class Yard:
 
     def environment(self, **more: str) -> dict[str, str]:
         """What a drain's process finds."""
-        return environment(REMIT_SCRIPT=str(self.scripts / "script.json"), **more)
+        where = {"REMIT_LEDGER": self.url} if self.url else {}
+        return environment(REMIT_SCRIPT=str(self.scripts / "script.json"), **where, **more)
 
     def start(self, *argv: str, **more: str) -> subprocess.Popen[bytes]:
         """A real process of the command line."""
@@ -167,6 +172,8 @@ class Yard:
 
     def runs_folder(self) -> Path:
         """Where runs have their folders."""
+        if self.url:
+            return Path(os.environ["XDG_STATE_HOME"]) / "remit/runs"
         return self.cli.cwd / ".git/remit/runs"
 
     def left(self) -> list[str]:

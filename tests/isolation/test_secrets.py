@@ -152,6 +152,10 @@ def test_rules_are_compiled_away_from_what_is_scanned(
         return prepare(self, room)
 
     monkeypatch.setattr(BubblewrapSandbox, "prepare", watched)
+    told: list[str] = []
+    for _ in range(2):
+        scanner.prepare(lambda: told.append("begun"))
+    assert told == ["begun"], "who waits is told once, and only where there is something to compile"
     for _ in range(2):
         assert scanner.scan(folder).result is Result.PASS
     assert [len(writable) for writable in seen] == [1, 0, 0]

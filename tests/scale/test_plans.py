@@ -2,16 +2,21 @@
 
     make torture ARGS="-k full_size_plan -s"
 
-prints what it took here, in seconds of wall time and of this process, and how much memory.
+prints what it took here, in seconds of wall time and of this process (of the command's, where it is
+asked of the command line), and how much memory.
 """
 
 from __future__ import annotations
 
+import json
 import resource
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.core.plans import item, large, requirement, row
@@ -25,19 +30,36 @@ from remit.service.planning import Applied
 from remit.service.reading.coverage import matrix, suspect_links
 from remit.service.reading.trace import trace
 from remit.wiring import Ledger, create_ledger, url_of
+from remit.wiring.plans import plan_lines
 
 COUNT = 10_000
 
 
 def one_more(plan: Bundle) -> Bundle:
     """The plan with one requirement more, and what brings it about."""
+    number = len(plan.requirements)
     return replace(
         plan,
-        requirements=(*plan.requirements, requirement(COUNT, clauses=("c0",))),
-        nodes=(*plan.nodes, PlanNode(f"n{COUNT}", (f"r{COUNT}",))),
-        rows=(*plan.rows, row(COUNT)),
-        items=(*plan.items, item(COUNT)),
+        requirements=(*plan.requirements, requirement(number, clauses=("c0",))),
+        nodes=(*plan.nodes, PlanNode(f"n{number}", (f"r{number}",))),
+        rows=(*plan.rows, row(number)),
+        items=(*plan.items, item(number)),
     )
+
+
+def by_command(url: str, plan: Bundle, file: Path) -> tuple[dict[str, Any], float, float, int]:
+    """An apply from a file by the command line: its answer, seconds of wall and own time, MiB."""
+    file.write_text("".join(plan_lines(plan)), encoding="utf-8")
+    argv = [sys.executable, "-m", "remit", "--ledger", url, "--as", HUMAN, "--json"]
+    before, wall = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+    done = subprocess.run(
+        [*argv, "plan", "apply", str(file)], capture_output=True, check=False, timeout=600
+    )
+    took = time.perf_counter() - wall
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    own = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)["data"], took, own, after.ru_maxrss // 1024
 
 
 def traced(ledger: Ledger, name: str, limit: int = 50) -> None:
@@ -85,6 +107,9 @@ def test_a_full_size_plan_is_applied(
     more = timed("apply with one requirement more", lambda: people.apply_plan(one_more(plan)))
     assert isinstance(more, Applied)
     assert (len(more.added), more.revised) == (4, ())
+    added, wall, own, mib = by_command(url, one_more(one_more(plan)), tmp_path / "plan.yaml")
+    assert (added["changed"], len(added["added"]), added["revised"]) == (True, 4, [])
+    print(f"{store}: by the command line {wall:.1f} s, {own:.1f} s of its process, {mib} MiB")
     with ledger.reading() as tx:
         assert isinstance(timed("read", lambda: read_plan(tx, "large")), Bundle)
     timed("first trace", lambda: traced(ledger, "W-5000"))
@@ -94,7 +119,7 @@ def test_a_full_size_plan_is_applied(
     with ledger.reading() as tx:
         lines = timed("matrix", lambda: matrix(tx))
         assert isinstance(lines, dict)
-        assert lines["coverage"]["shallow"] == COUNT + 1
+        assert lines["coverage"]["shallow"] == COUNT + 2
         assert isinstance(timed("suspect links", lambda: suspect_links(tx)), dict)
     ledger.close()
     peak_mib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
@@ -102,3 +127,4 @@ def test_a_full_size_plan_is_applied(
     assert peak_mib < 1_024
     assert took["check and apply"][1] < 20
     assert took["apply with one requirement more"][1] < 3
+    assert own < 3

@@ -160,7 +160,8 @@ class Planned:
 
     ``id`` is what carries it, ``seq`` the event that holds it, ``revision`` the plan's revision that
     last changed it. ``proposal`` is its digest without references to decisions, ``meant`` the
-    revision in which that last changed.
+    revision in which that last changed. ``held`` is both as the plan before that revision had them,
+    so that a try that is given up leaves no trace in what was meant since when.
     """
 
     id: str
@@ -169,6 +170,7 @@ class Planned:
     revision: int
     seq: int
     meant: int = 0
+    held: tuple[str, int] = ("", 0)
 
 
 @quick

@@ -17,7 +17,7 @@ nobody gets twice the parallel work that was signed.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from remit.core.canonical import digest_of
@@ -113,6 +113,15 @@ def unsound(bounds: RunBounds) -> tuple[str, int, str] | None:
     return None
 
 
+def _proposing(bounds: RunBounds, agent: str) -> str:
+    """How to propose what would allow a run of exactly these bounds."""
+    given = bounds_scope(bounds).partition("/")[2]
+    return (
+        f"propose it with 'remit decision propose --kind {DecisionKind.ACTIVATION}"
+        f" --run-bounds {given} --run-agent {agent}', and name it with --decision"
+    )
+
+
 def covers_run(
     decision: Decision | None,
     bounds: RunBounds,
@@ -130,6 +139,8 @@ def covers_run(
     proposal = run_proposal(decision.scope) if decision is not None else ""
     need = Need(DecisionKind.ACTIVATION, scope)
     refused = covers(decision, need, proposal, now, accept_unproved=accept_unproved)
+    if refused is not None and decision is None:
+        return replace(refused, hint=_proposing(bounds, agent))
     if refused is not None or decision is None:
         return refused
     if allowed is None:

@@ -15,7 +15,8 @@ import msgspec
 from remit.documents.agents import AGENT, Pattern
 from remit.documents.fields import Faults
 from remit.documents.marked import Marked, Problem
-from remit.documents.shapes import Many, Part, Record, Text, Whole, Word
+from remit.documents.records import Part, Record
+from remit.documents.shapes import Many, Text, Whole, Word
 from remit.ports.agent import Outcome, Progress, Report
 
 REPORT_BYTES: Final = 256 * 1024

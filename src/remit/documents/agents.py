@@ -16,7 +16,8 @@ import yaml
 
 from remit.documents.fields import Faults
 from remit.documents.marked import Marked, Problem, read, shown
-from remit.documents.shapes import Flag, Label, Many, Part, Record, Text, Whole, Word
+from remit.documents.records import Part, Record
+from remit.documents.shapes import Flag, Label, Many, Text, Whole, Word
 from remit.ports.agent import (
     Agent,
     BriefWay,

@@ -79,10 +79,15 @@ def flag(value: Marked) -> bool:
 
 def duration_ms(value: Marked) -> int:
     """A duration in milliseconds."""
-    found = _DURATION.match(value.value) if isinstance(value.value, str) else None
+    return duration_of(value.value)
+
+
+def duration_of(value: Any) -> int:
+    """A duration in milliseconds, of a plain value."""
+    found = _DURATION.match(value) if isinstance(value, str) else None
     if found is not None:
         return int(found[1]) * _UNITS[found[2]]
-    if value.value == 0 and not isinstance(value.value, bool):
+    if value == 0 and value.__class__ is int:
         return 0
     raise ValueError("a duration such as 90s, 20m, 2h or 1d")
 

@@ -45,7 +45,8 @@ from remit.core.rows import (
     RowSpec,
 )
 from remit.core.scopes import PATTERN_LIMIT_CHARS
-from remit.documents.shapes import Duration, Flag, Label, Many, Part, Record, Text, Whole, Word
+from remit.documents.records import Part, Record
+from remit.documents.shapes import Duration, Flag, Label, Many, Text, Whole, Word
 
 SHELL: Final = ("sh", "-c")
 

@@ -2,8 +2,10 @@
 
 A file says ``plan: NAME``, then ``goal``, ``requirements``, ``nodes``, ``rows`` and ``items``
 (``plan_tables``). Records are made as they are read, one after the other, so a plan of tens of
-thousands of them never stands in memory as marked values. Where a record or field stood is found
-again by reading the text once more (``Reading.places``), which is only done where there is something to point at.
+thousands of them never stands in memory as marked values. A file that is written in the usual way
+and has no fault is read line by line (``lines``); any other by ``marked``, which says what is wrong.
+Where a record or field stood is found again by reading the text once more (``Reading.places``),
+which is only done where there is something to point at.
 
 The text comes from anybody: see ``marked`` for what is refused. A label that stands twice is a fault,
 since nothing that refers to it could be understood.
@@ -19,6 +21,7 @@ from typing import Any, Final
 
 from remit.core.planning.bundle import Bundle, PlanGoal
 from remit.documents.fields import Faults
+from remit.documents.lines import UnusualError, read_lines
 from remit.documents.marked import Bounds, Marked, Problem, read
 from remit.documents.plan_tables import GOAL, LISTS
 from remit.documents.shapes import Label
@@ -31,6 +34,9 @@ MOST_FAULTS: Final = 1_000
 
 SCHEMA_LINE: Final = "# yaml-language-server: $schema="
 """The comment by which editors find the schema of a file."""
+
+KNOWN: Final = frozenset(("plan", "goal", *LISTS))
+"""The parts of a file."""
 
 _STEP: Final = re.compile(r"([^.\[\]]+)|\[([0-9]+)\]")
 
@@ -115,6 +121,38 @@ def _names(part: str) -> tuple[str, ...]:
 
 def parse(data: bytes) -> Reading:
     """A bundle from its file, and every problem by line and column."""
+    return usual(data) or marked(data)
+
+
+def usual(data: bytes) -> Reading | None:
+    """A bundle without any problem, of a file that is written in the usual way; else None."""
+    records: dict[str, list[Any]] = {name: [] for name in LISTS}
+    taking = {
+        name: partial(_sound, table.sound, records[name]) for name, (_, table, _) in LISTS.items()
+    }
+    try:
+        top = read_lines(data, taking)
+        if not top.keys() <= KNOWN or any(top.get(name) for name in LISTS):
+            return None
+        name, goal = Label().sound(top.get("plan")), GOAL.sound(top.get("goal"))
+    except (UnusualError, ValueError):
+        return None
+    numbers: dict[Name, int] = {}
+    for key, (kind, _, most) in LISTS.items():
+        numbers.update({(kind, each.label): n for n, each in enumerate(records[key])})
+        if len(records[key]) > most:
+            return None
+    if len(numbers) < sum(map(len, records.values())):
+        return None
+    return Reading(Bundle(name, goal, *map(tuple, records.values())), [], data, numbers)
+
+
+def _sound(make: Callable[[Any], Any], records: list[Any], value: Any) -> None:
+    records.append(make(value))
+
+
+def marked(data: bytes) -> Reading:
+    """A bundle from any file, and every problem by line and column."""
     faults = _Bounded()
     taking = _Taking(faults)
     documents, problems = read(data, BOUNDS, taking.handed())
@@ -173,9 +211,8 @@ class _Taking:
             at = parts.pop(key, None)
             if at is not None and at.value is not None and not isinstance(at.value, list):
                 self.faults.add(at, f"$.{key}", f"found {at.kind}, expected a list")
-        known = ("plan", "goal", *LISTS)
         for key, child in parts.items():
-            self.faults.unknown(child, key, "$", known)
+            self.faults.unknown(child, key, "$", ("plan", "goal", *LISTS))
         if goal is None:
             return None
         return Bundle(name or "", goal, *(tuple(self.records[key]) for key in LISTS))

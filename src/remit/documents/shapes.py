@@ -6,25 +6,27 @@ schema cannot promise what the reader refuses, nor a writer write what it does n
 
 A fault is kept at its place and the reading goes on: a record with a faulty part still has its
 label, so that nothing that refers to it is found at fault for that.
+
+``sound`` is the same for a plain value, of which nobody knows where it stood: the part, or an exception.
+``take`` asks it first and then says what is wrong, so the two cannot differ in what they accept.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
-from functools import cached_property
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, runtime_checkable
 
-from remit.documents.fields import Faults, duration_ms
+from remit.documents.fields import Faults, duration_of
 from remit.documents.marked import Marked, shown
 
 LABEL_LIMIT: Final = 200
-BLANK: Final = object()
-"""Stands for the blank of a part's shape, where a part names no other value for its absence."""
 
-_GAP: Final = re.compile(r"\s")
+
+class UnsoundError(ValueError):
+    """A value is not what a part may be."""
+
+
 _UNITS: Final = (("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1_000), ("ms", 1))
 
 
@@ -45,7 +47,16 @@ class Shape(Protocol):
         """The part as JSON Schema."""
 
 
-def _not(at: Marked, path: str, faults: Faults, wanted: str) -> None:
+@runtime_checkable
+class Sounding(Protocol):
+    """A shape that also takes plain values."""
+
+    def sound(self, value: Any) -> Any:
+        """The part that a plain value says; raises ``UnsoundError`` where there is any fault in it."""
+
+
+def told(at: Marked, path: str, faults: Faults, wanted: str) -> None:
+    """Keep what was found at a place, and what was expected there."""
     said = f" {shown(at.value)!r}" if isinstance(at.value, str) else ""
     faults.add(at, path, f"found {at.kind}{said}, expected {wanted}")
 
@@ -62,21 +73,30 @@ class Text:
     line: bool = False
     blank: Any = ""
 
+    def sound(self, value: Any) -> str:
+        """Text."""
+        if value is None and self.null:
+            return ""
+        if not isinstance(value, str) or len(value) > self.most or "\0" in value:
+            raise UnsoundError
+        if self.line and not value.isprintable():
+            raise UnsoundError
+        return value
+
     def take(self, at: Marked, path: str, faults: Faults) -> str:
         """Text."""
         value = at.value
-        if value is None and self.null:
+        try:
+            return self.sound(value)
+        except UnsoundError:
+            if not isinstance(value, str):
+                told(at, path, faults, "text (quote it)" if value is not None else "text")
+            elif len(value) > self.most:
+                faults.add(at, path, f"found {len(value)} characters, expected at most {self.most}")
+            else:
+                wanted = "printable text in one line" if self.line else "text without NUL"
+                faults.add(at, path, f"found {shown(value)!r}, expected {wanted}")
             return ""
-        if not isinstance(value, str):
-            _not(at, path, faults, "text (quote it)" if value is not None else "text")
-        elif len(value) > self.most:
-            faults.add(at, path, f"found {len(value)} characters, expected at most {self.most}")
-        elif "\0" in value or (self.line and not value.isprintable()):
-            wanted = "printable text in one line" if self.line else "text without NUL"
-            faults.add(at, path, f"found {shown(value)!r}, expected {wanted}")
-        else:
-            return value
-        return ""
 
     def plain(self, value: Any) -> Any:
         """Text."""
@@ -94,17 +114,26 @@ class Label:
 
     blank: Any = ""
 
+    def sound(self, value: Any) -> str:
+        """A label; of all blanks only the common one is printable."""
+        if not isinstance(value, str) or not 0 < len(value) <= LABEL_LIMIT:
+            raise UnsoundError
+        if not value.isprintable() or " " in value:
+            raise UnsoundError
+        return value
+
     def take(self, at: Marked, path: str, faults: Faults) -> str:
         """A label."""
         value = at.value
-        if not isinstance(value, str):
-            _not(at, path, faults, "a label (quote it)" if value is not None else "a label")
-            return ""
-        if not 0 < len(value) <= LABEL_LIMIT or not value.isprintable() or _GAP.search(value):
+        try:
+            return self.sound(value)
+        except UnsoundError:
+            if not isinstance(value, str):
+                told(at, path, faults, "a label (quote it)" if value is not None else "a label")
+                return ""
             wanted = f"a label of 1 to {LABEL_LIMIT} printable characters without blanks"
             faults.add(at, path, f"found {shown(value)!r}, expected {wanted}")
             return ""
-        return value
 
     def plain(self, value: Any) -> Any:
         """A label."""
@@ -121,11 +150,17 @@ class Flag:
 
     blank: Any = False
 
+    def sound(self, value: Any) -> bool:
+        """True or false."""
+        if isinstance(value, bool):
+            return value
+        raise UnsoundError
+
     def take(self, at: Marked, path: str, faults: Faults) -> bool:
         """True or false."""
         if isinstance(at.value, bool):
             return at.value
-        _not(at, path, faults, "true or false")
+        told(at, path, faults, "true or false")
         return False
 
     def plain(self, value: Any) -> Any:
@@ -149,15 +184,21 @@ class Whole:
         """The least."""
         return self.least
 
+    def sound(self, value: Any) -> int:
+        """A whole number."""
+        if value.__class__ is int and self.least <= value <= self.most:
+            return int(value)
+        raise UnsoundError
+
     def take(self, at: Marked, path: str, faults: Faults) -> int:
         """A whole number."""
-        value = at.value
-        whole = isinstance(value, int) and not isinstance(value, bool)
-        if whole and self.least <= value <= self.most:
-            return int(value)
-        said = f"{value}" if whole else at.kind
-        faults.add(at, path, f"found {said}, expected {self.least} to {self.most}")
-        return self.least
+        try:
+            return self.sound(at.value)
+        except UnsoundError:
+            whole = isinstance(at.value, int) and not isinstance(at.value, bool)
+            said = f"{at.value}" if whole else at.kind
+            faults.add(at, path, f"found {said}, expected {self.least} to {self.most}")
+            return self.least
 
     def plain(self, value: Any) -> Any:
         """A number."""
@@ -175,12 +216,19 @@ class Duration:
     most: int
     blank: Any = 0
 
+    def sound(self, value: Any) -> int:
+        """Milliseconds."""
+        found = duration_of(value)
+        if found > self.most:
+            raise UnsoundError
+        return found
+
     def take(self, at: Marked, path: str, faults: Faults) -> int:
         """Milliseconds."""
         try:
-            found = duration_ms(at)
+            found = duration_of(at.value)
         except ValueError as wanted:
-            _not(at, path, faults, str(wanted))
+            told(at, path, faults, str(wanted))
             return 0
         if found > self.most:
             faults.add(at, path, f"found {found} ms, expected at most {self.most}")
@@ -210,12 +258,21 @@ class Word:
         """The first word."""
         return next(iter(self.kind))
 
+    def sound(self, value: Any) -> Any:
+        """The word."""
+        if isinstance(value, str):
+            for word in self.kind:
+                if word == value:
+                    return word
+        raise UnsoundError
+
     def take(self, at: Marked, path: str, faults: Faults) -> Any:
         """The word."""
-        if isinstance(at.value, str) and at.value in list(self.kind):
-            return self.kind(at.value)
-        _not(at, path, faults, "one of " + ", ".join(self.kind))
-        return self.blank
+        try:
+            return self.sound(at.value)
+        except UnsoundError:
+            told(at, path, faults, "one of " + ", ".join(self.kind))
+            return self.blank
 
     def plain(self, value: Any) -> Any:
         """The word."""
@@ -235,6 +292,17 @@ class Many:
     alone: bool = False
     blank: Any = ()
 
+    def sound(self, value: Any) -> tuple[Any, ...]:
+        """Every element."""
+        if value is None:
+            return ()
+        if self.alone and isinstance(value, str):
+            value = [value]
+        if value.__class__ is not list or len(value) > self.most:
+            raise UnsoundError
+        each: Any = self.of  # a shape that takes plain values, as those of a plan's parts all do
+        return tuple(map(each.sound, value))
+
     def take(self, at: Marked, path: str, faults: Faults) -> tuple[Any, ...]:
         """Every element, but for those at fault."""
         if self.alone and isinstance(at.value, str):
@@ -242,7 +310,7 @@ class Many:
         if at.value is None:
             return ()
         if not isinstance(at.value, list):
-            _not(at, path, faults, "a list")
+            told(at, path, faults, "a list")
             return ()
         if len(at.value) > self.most:
             faults.add(at, path, f"found {len(at.value)} entries, expected at most {self.most}")
@@ -259,108 +327,3 @@ class Many:
         inner = self.of.schema()
         listed = {"type": ["array", "null"], "items": inner, "maxItems": self.most}
         return {"anyOf": [listed, inner]} if self.alone else listed
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """One part of a record: its name there, its shape, its name in the value, what its absence is."""
-
-    name: str
-    shape: Shape
-    about: str
-    to: str = ""
-    required: bool = False
-    absent: Any = BLANK
-
-    @property
-    def key(self) -> str:
-        """What the part is called in the value."""
-        return self.to or self.name
-
-
-def _fields_of(value: Any, names: tuple[str, ...]) -> dict[str, Any]:
-    return {name: getattr(value, name) for name in names}
-
-
-@dataclass(frozen=True)
-class Record:
-    """A mapping with a table of parts, made into a value.
-
-    ``make`` gets a keyword for each part. ``unmake`` gives the parts of a value; without it they are
-    its attributes. ``judge`` looks at the parts that were read together, and returns part and fault.
-    """
-
-    what: str
-    parts: tuple[Part, ...]
-    make: Callable[..., Any]
-    unmake: Callable[[Any], Mapping[str, Any]] | None = None
-    judge: Callable[[Mapping[str, Any]], list[tuple[str, str]]] | None = None
-    blank: Any = None
-    about: str = ""
-    _known: dict[str, Part] = field(init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "_known", {part.name: part for part in self.parts})
-
-    @cached_property
-    def _absent(self) -> dict[str, Any]:
-        return {p.key: p.shape.blank if p.absent is BLANK else p.absent for p in self.parts}
-
-    @cached_property
-    def _required(self) -> frozenset[str]:
-        return frozenset(part.name for part in self.parts if part.required)
-
-    @cached_property
-    def _names(self) -> tuple[str, ...]:
-        return tuple(part.name for part in self.parts)
-
-    @cached_property
-    def _keys(self) -> tuple[str, ...]:
-        return tuple(part.key for part in self.parts)
-
-    def take(self, at: Marked, path: str, faults: Faults) -> Any:
-        """The value, with blanks for what was at fault; None where it is no mapping at all."""
-        given = at.value
-        if not isinstance(given, dict):
-            _not(at, path, faults, f"a mapping, {self.what}")
-            return None
-        found = dict(self._absent)
-        for name, child in given.items():
-            part = self._known.get(name)
-            if part is None:
-                faults.unknown(child, name, path, self._known)
-            else:
-                found[part.key] = part.shape.take(child, f"{path}.{name}", faults)
-        missing = self._required - given.keys()
-        for name in sorted(missing, key=self._names.index) if missing else ():
-            faults.add(at, path, f"the part {name} is missing")
-        if self.judge is not None:
-            for name, said in self.judge(found):
-                faults.add(given.get(name, at), f"{path}.{name}", said)
-        return self.make(**found)
-
-    def plain(self, value: Any) -> Any:
-        """A mapping of every part that is not what its absence says."""
-        parts = self.unmake(value) if self.unmake else _fields_of(value, self._keys)
-        absent = self._absent
-        return {
-            part.name: part.shape.plain(parts[part.key])
-            for part in self.parts
-            if part.required or parts[part.key] != absent[part.key]
-        }
-
-    def schema(self) -> dict[str, Any]:
-        """An object that takes no other part."""
-        said: dict[str, Any] = {
-            "type": "object",
-            "additionalProperties": False,
-            "properties": {p.name: p.shape.schema() | _described(p) for p in self.parts},
-        }
-        required = [part.name for part in self.parts if part.required]
-        if required:
-            said["required"] = required
-        return said | ({"description": self.about} if self.about else {})
-
-
-def _described(part: Part) -> dict[str, Any]:
-    return {"description": part.about} if part.about else {}

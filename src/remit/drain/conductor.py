@@ -15,8 +15,10 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from remit.core.facts import Item
 from remit.core.refusals import Code, Refused
 from remit.core.run_facts import Run, RunStatus
+from remit.core.status import Status
 from remit.drain import landing, selecting, words
 from remit.drain.agents.outcomes import charge
 from remit.drain.atwork import due
@@ -48,8 +50,9 @@ class Ending:
 class Conductor:
     """Drives one run that this process holds.
 
-    ``passed`` are items that it was refused, ``room`` is how many it may hold at a time by what the
-    ledger's limits have shown (0: they have shown none).
+    ``passed`` are items that it was refused, ``approved`` those that an earlier run left so and that
+    this one lands first, ``requested`` those of them that wait as pull requests, which come last. ``room`` is how many it may hold at a time by what the ledger's limits have
+    shown (0: they have shown none).
     """
 
     hands: Hands
@@ -58,6 +61,8 @@ class Conductor:
     live: dict[str, _Live] = field(default_factory=dict)
     ending: Ending | None = None
     passed: set[str] = field(default_factory=set)
+    approved: list[str] = field(default_factory=list)
+    requested: list[str] = field(default_factory=list)
     room: int = 0
     returned: Counter[str] = field(default_factory=Counter)
     _halted_us: int = 0
@@ -75,6 +80,8 @@ class Conductor:
                 self._look()
                 for entry in self.hands.record().live:
                     self._begin(Journey(self.hands, entry, self.options, self.tell))
+            elif self.options.way != "none":
+                self._take_up()
             while True:
                 self._look()
                 self._take_more()
@@ -137,24 +144,43 @@ class Conductor:
             if not self._take():
                 return
 
+    def _take_up(self) -> None:
+        """See what an earlier run left approved, the remote being away or its time over."""
+        o = self.options
+        with self.hands.work.store.read() as tx:
+            left, waits = selecting.left_approved(tx, self.hands.actor, o.work_class, o.tenant)
+        self.approved, self.requested = [i.id for i in left], [i.id for i in waits]
+
     def _take(self) -> bool:
         """Choose and begin one item; whether there may be another."""
+        if self.approved:
+            return self._land(self.approved.pop(0))
         busy = {one.journey.entry.item for one in self.live.values()}
         with self.hands.work.store.read() as tx:
             item = selecting.next_of(
                 tx, busy | self.passed, self.options.work_class, self.options.tenant
             )
         if item is None:
+            if self.requested:
+                return self._land(self.requested.pop(0))
             if not self.live:
                 self.ending = Ending("nothing-ready")
             return False
-        answer = self.hands.choose(item.id, self.options.reserve_micros)
+        return self._chosen(item, self.options.reserve_micros)
+
+    def _land(self, name: str) -> bool:
+        """Begin with what an earlier run left approved, where it still is."""
+        item = self.hands.item(name)
+        return item.status is not Status.APPROVED or self._chosen(item, 0, approved=True)
+
+    def _chosen(self, item: Item, reserve_micros: int, *, approved: bool = False) -> bool:
+        answer = self.hands.choose(item.id, reserve_micros)
         if isinstance(answer, Refused):
             self._refused(item.id, answer)
             return False
         entry = self.hands.record().entry_of(item.id)
         assert entry is not None, "what was chosen just now is live"
-        journey = Journey(self.hands, entry, self.options, self.tell)
+        journey = Journey(self.hands, entry, self.options, self.tell, approved=approved)
         self.tell(Told("chosen", item.id, item.title, {"entry": entry.number}))
         self._begin(journey)
         return True

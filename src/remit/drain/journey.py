@@ -56,11 +56,15 @@ class Options:
 class Journey:
     """One entry of a run on its way. ``walk`` is its generator; ``stop`` is for the conductor."""
 
-    def __init__(self, hands: Hands, entry: RunEntry, options: Options, tell: Tell) -> None:
+    def __init__(
+        self, hands: Hands, entry: RunEntry, options: Options, tell: Tell, *, approved: bool = False
+    ) -> None:
         self.hands = hands
         self.entry = entry
         self.options = options
         self.tell = tell
+        # What was approved before this run chose it has no lease of this run, then or on a resume.
+        self.approved = approved or (not words.later("reviewed", entry.step) and not entry.lease)
         self.ticket = f"{entry.item}/{entry.number}"
         self.hold: Hold | None = None
         self.doing = "lease"
@@ -101,6 +105,9 @@ class Journey:
 
     def walk(self) -> Walk:
         """From where the entry is to its end; it is settled when this ends."""
+        if self.approved:
+            yield from landing.land(self, self.hands.item(self.entry.item))
+            return
         if words.later("leased", self.entry.step):
             if self.must_end() and not self.hands.did(self.entry, "leased"):
                 self.settle("released", 0, words.STOPPED)

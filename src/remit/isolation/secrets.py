@@ -17,7 +17,7 @@ import importlib.util
 import json
 import re
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -151,16 +151,28 @@ class Kingfisher:
         program = find(self.search)
         if program is None:
             return SecretScan(Result.BLOCKED, (), "kingfisher is not installed", _HINT)
-        made = program.stat()
-        rules = self.cache.resolve() / f"{made.st_size}-{made.st_mtime_ns}"
-        if not rules.exists():
-            rules.mkdir(parents=True, mode=0o700)
-            with TemporaryDirectory(prefix="remit-scan-") as empty:
-                # Rules are compiled where nothing of a guest's is near, and only read from then on:
-                # whoever got the better of the scanner must not be there at the next scan.
-                self._run(program, Path(empty).resolve(), rules, compiling=True)
+        self.prepare(lambda: None)
+        rules = self._rules(program)
         done = self._run(program, folder.resolve(), rules, compiling=False)
         return done if isinstance(done, SecretScan) else _read(done, folder.resolve())
+
+    def prepare(self, begin: Callable[[], None]) -> None:
+        """Compile the rules where nobody has yet, which takes some seconds; ``begin`` is told then."""
+        program = find(self.search)
+        if program is None or self._rules(program).exists():
+            return
+        begin()
+        rules = self._rules(program)
+        rules.mkdir(parents=True, mode=0o700, exist_ok=True)
+        with TemporaryDirectory(prefix="remit-scan-") as empty:
+            # Rules are compiled where nothing of a guest's is near, and only read from then on:
+            # whoever got the better of the scanner must not be there at the next scan.
+            self._run(program, Path(empty).resolve(), rules, compiling=True)
+
+    def _rules(self, program: Path) -> Path:
+        """Where the compiled rules of this program lie."""
+        made = program.stat()
+        return self.cache.resolve() / f"{made.st_size}-{made.st_mtime_ns}"
 
     def _run(
         self, program: Path, folder: Path, rules: Path, *, compiling: bool

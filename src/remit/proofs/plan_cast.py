@@ -46,6 +46,9 @@ GOAL: Final = PlanGoal(
 )
 SPEC: Final = RowSpec(RowKind.COMMAND, argv=("true",))
 OTHER: Final = RowSpec(RowKind.COMMAND, argv=("false",))
+NEAR: Final = PlanEdge("n1", EdgeType.RELATES, "it is near")
+"""An edge that lets nobody wait: with it a node means something else, and nothing else changes."""
+
 YES: Final = Option("yes", "let it be so", against="not asked for")
 NO: Final = Option("no", "leave it", permits=False, against="it is wanted")
 
@@ -191,6 +194,7 @@ def final(ref: int = 0) -> Reversal:
 
 __all__ = [
     "GOAL",
+    "NEAR",
     "OTHER",
     "PLAN",
     "SPEC",

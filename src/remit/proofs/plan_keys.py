@@ -19,6 +19,7 @@ from remit.proofs.world import NO_GHOST, State
 
 KINDS: Final = (
     "plan", "planned", "goal", "requirement", "row", "node", "decision", "signature", "actor",
+    "link",
 )  # fmt: skip
 """Facts whose content counts; labels, registers and counters follow from them."""
 

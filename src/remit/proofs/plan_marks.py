@@ -38,6 +38,7 @@ _EVENTS: Final = {
     "DecisionSuperseded": "decision-superseded",
     "DecisionConsumed": "decision-consumed",
     "ActSigned": "signed",
+    "LinkCleared": "link-cleared",
 }
 
 GATES: Final = (

@@ -26,6 +26,7 @@ from remit.core.planning.bundle import Bundle
 from remit.core.planning.check import Finding, check
 from remit.core.planning.difference import Name
 from remit.core.signing import Proof
+from remit.core.trace_commands import ClearLink
 from remit.proofs import plan_oracle as oracle
 from remit.proofs.plan_cast import PLAN, PlanCast, digests
 from remit.proofs.world import HUMAN, IMPLEMENTERS, T0, UNIT_US, Stage, State, Step, Taken, ask_core
@@ -134,6 +135,20 @@ def plan_moves(stage: Stage, state: State) -> Iterator[Step]:
     """Every step of planning that is tried in a state."""
     yield from _applying(stage, state)
     yield from _deciding(stage, state)
+    yield from _clearing(stage, state)
+
+
+def _clearing(stage: Stage, state: State) -> Iterator[Step]:
+    """Every link of the plan in force is cleared, suspect or not, also by who may not."""
+    plan, bundle = plan_of(stage, state), in_force(stage, state)
+    if not stage.world.has("clear") or bundle is None or plan is None or plan.open is not None:
+        return
+    entries = planned_of(stage, state)
+    for upper, lower in oracle.links(bundle):
+        ids = (entries[upper].id, entries[lower].id)
+        for actor in (HUMAN, *stage.world.actors):
+            yield Step(actor, ClearLink(*ids, c.Text("they fit")))
+        yield Step(HUMAN, ClearLink(*ids, c.Text("they fit"), "0" * 64))
 
 
 def _applying(stage: Stage, state: State) -> Iterator[Step]:
@@ -290,6 +305,8 @@ def _write_books(stage: Stage, state: State) -> None:
     if plan is None or bundle is None:
         return
     state.books["closed"] = plan.revision
+    if stage.world.has("clear"):
+        state.books |= dict.fromkeys(oracle.stated(None, bundle), plan.revision)
     for (kind, label), entry in planned_of(stage, state).items():
         if kind == "item":
             state.books[f"brief/{entry.id}"] = oracle.number_of(bundle, label)

@@ -268,7 +268,7 @@ PLAN_MUTANTS: Final = (
         "given-up-try-not-undone",
         _TRIES,
         "stale-reopens",
-        (("remit.service.planning:Apply._moved", "entry.revision > self._revision()", "False"),),
+        (("remit.service.planning:Apply._moved", "entry.revision > newest", "False"),),
     ),
     Mutant(
         "undone-decision-settles",
@@ -279,6 +279,48 @@ PLAN_MUTANTS: Final = (
                 f"{_GATES}:_undone",
                 "any(decisions.fault(ref, need) for ref in record.settled)",
                 "False",
+            ),
+        ),
+    ),
+    Mutant(
+        "looked-at-once-for-ever",
+        worlds.SUSPECT,
+        "suspect-until-looked-at",
+        (
+            (
+                "remit.core.planning.suspicion:suspect",
+                "(cleared.upper_digest, cleared.lower_digest) == now",
+                "True",
+            ),
+        ),
+    ),
+    Mutant(
+        "a-given-up-try-counts-as-a-statement",
+        worlds.SUSPECT,
+        "suspect-until-looked-at",
+        (("remit.core.evolve.plans:enter", "meant = held[1]", "meant = revision"),),
+    ),
+    Mutant(
+        "an-item-changed-back-counts-as-restated",
+        worlds.SUSPECT,
+        "suspect-until-looked-at",
+        (
+            (
+                "remit.core.planning.suspicion:end_of",
+                "min(int(revision), max(made_of, default=int(revision)))",
+                "int(revision)",
+            ),
+        ),
+    ),
+    Mutant(
+        "who-did-the-work-clears-its-link",
+        worlds.SUSPECT,
+        "suspect-until-looked-at",
+        (
+            (
+                "remit.core.decide.tracing:_clear",
+                "if draft.ask.actor in _held(draft, lower):",
+                "if False:",
             ),
         ),
     ),

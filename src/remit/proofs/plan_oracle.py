@@ -114,6 +114,62 @@ def number_of(bundle: Bundle, label: str) -> int:
     return int(made_for(bundle, item)[:15], 16)
 
 
+# Links.
+
+Pair = tuple[tuple[str, str], tuple[str, str]]
+"""Two records by kind and label, the upper one first."""
+
+
+def links(bundle: Bundle) -> list[Pair]:
+    """Every link from a record to one that is stated for it."""
+    goal = ("goal", bundle.goal.label)
+    found = [(goal, ("requirement", each.label)) for each in bundle.requirements]
+    for node in bundle.nodes:
+        found += [(("requirement", label), ("node", node.label)) for label in node.requirements]
+    found += [(("requirement", row.requirement), ("row", row.label)) for row in bundle.rows]
+    return found + [(("node", item.node), ("item", item.label)) for item in bundle.items]
+
+
+def meaning(bundle: Bundle, kind: str, label: str) -> str:
+    """The digest of what a record means: of all of it but decisions."""
+    record = next(r for of, r in records(bundle) if (of, r.label) == (kind, label))
+    return record_digest(kind, without(record))
+
+
+def said(bundle: Bundle, kind: str, label: str) -> int:
+    """What was stated of a record: of an item what it is made for, of others what they mean."""
+    if kind == "item":
+        return number_of(bundle, label)
+    return int(meaning(bundle, kind, label)[:15], 16)
+
+
+def stated(before: Bundle | None, bundle: Bundle) -> Iterator[str]:
+    """The records that a plan states anew, as names for the books."""
+    known = {(kind, r.label) for kind, r in records(before)} if before is not None else set()
+    for kind, record in records(bundle):
+        name = (kind, record.label)
+        if before is None or name not in known or said(before, *name) != said(bundle, *name):
+            yield f"since/{kind}/{record.label}"
+
+
+def looked_at(bundle: Bundle, pair: Pair) -> tuple[str, int]:
+    """A link as a name for the books, and what it joins now as a number."""
+    upper, lower = pair
+    both = digest([meaning(bundle, *upper), meaning(bundle, *lower)])
+    return f"looked/{'/'.join(upper)}>{'/'.join(lower)}", int(both[:15], 16)
+
+
+def suspected(bundle: Bundle, books: Mapping[str, int]) -> set[Pair]:
+    """Links whose upper end was stated after the lower one, and at which nobody has looked since."""
+    found = set()
+    for pair in links(bundle):
+        upper, lower = (books.get(f"since/{kind}/{label}", 0) for kind, label in pair)
+        name, number = looked_at(bundle, pair)
+        if upper > lower and books.get(name) != number:
+            found.add(pair)
+    return found
+
+
 # Decisions.
 
 

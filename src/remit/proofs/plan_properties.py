@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from remit.core.facts import Item, Planned
+from remit.core.planning.suspicion import suspects
 from remit.proofs import plan_oracle as oracle
 from remit.proofs.plan_moves import ID, decisions_of, in_force, plan_of
 from remit.proofs.world import Stage, State
@@ -35,6 +36,7 @@ PLAN_PROPERTIES: Final[dict[str, str]] = {
     "decision-by-human-only": "INV-15",
     "proof-fits-the-act": "INV-15",
     "nonce-used-once": "INV-15",
+    "suspect-until-looked-at": "CONTRACT-10",
 }
 """Every property of planning by name, with the invariant or section that it keeps."""
 
@@ -53,8 +55,21 @@ def check_plans(demand: Demand, stage: Stage, state: State) -> None:
             _carried(demand, state, bundle, record.label, carrier)
         for item in items.values():
             _left(demand, items, item)
+        if stage.world.has("clear"):
+            _suspected(demand, stage, state, bundle)
     if plan is not None:
         _consumed(demand, stage, state, plan)
+
+
+def _suspected(demand: Demand, stage: Stage, state: State, bundle: Any) -> None:
+    """Exactly those links are suspect at whose ends nobody has looked since the upper one changed."""
+    found = {
+        ((each.upper.kind, each.upper.label), (each.lower.kind, each.lower.label))
+        for item in stage.items(state).values()
+        for each in suspects(lambda kind, name: stage.get(state, kind, name), item)
+    }
+    wanted = oracle.suspected(bundle, state.books)
+    demand("suspect-until-looked-at", found == wanted, "suspect are", found, "not", wanted)
 
 
 def _carried(demand: Demand, state: State, bundle: Any, label: str, carrier: Item | None) -> None:

@@ -223,6 +223,9 @@ class PlanSteps:
         fits = set(ev.decisions) == set(refs)
         demand("consumed-by-exact-revision", fits, ev.decisions, "of", refs)
         state.books["closed"], state.books["open"] = ev.revision, 0
+        if self.stage.world.has("clear"):
+            for name in oracle.stated(before, bundle):
+                state.books[name] = ev.revision
 
     def _allowed(
         self, state: State, bundle: Bundle, before: Bundle | None, want: oracle.Want
@@ -297,6 +300,29 @@ class PlanSteps:
         differs = wanted != state.books.get(f"brief/{item.id}")
         self.demand("successor-linked", differs, item.id, item.status, "is left for the same")
 
+    def cleared(self, state: State, by: Decided, rec: Recorded, ev: Any, get: Get) -> None:
+        """Somebody looked at a suspect link, and did not do the work beneath it."""
+        demand, bundle = self.demand, in_force(self.stage, state)
+        assert bundle is not None
+        entries = {fact.id: name for name, fact in self._entries(state) if fact is not None}
+        ends = tuple(entries[name].split("/", 2)[1:] for name in (ev.upper, ev.lower))
+        pair = next(p for p in oracle.links(bundle) if tuple(map(list, p)) == ends)
+        what = f"{ev.upper}>{ev.lower}"
+        demand("suspect-until-looked-at", pair in oracle.suspected(bundle, state.books), what)
+        seen = tuple(oracle.meaning(bundle, *end) for end in pair)
+        demand("suspect-until-looked-at", (ev.upper_digest, ev.lower_digest) == seen, what, ev)
+        below = self._beneath(state, ev.lower)
+        held = below is not None and rec.actor in below.holders
+        demand("suspect-until-looked-at", not held, what, "is cleared by who did the work")
+        name, number = oracle.looked_at(bundle, pair)
+        state.books[name] = number
+
+    def _beneath(self, state: State, lower: str) -> Item | None:
+        """The item that the lower end of a link is, or is evidence of."""
+        row: Any = self.stage.get(state, "row", lower)
+        found = self.stage.get(state, "item", row.item if row is not None else lower)
+        return found if isinstance(found, Item) else None
+
     def revoked(self, state: State, by: Decided, rec: Recorded, ev: Any, get: Get) -> None:
         """The one key counts no more."""
         state.books["revoked"] = 1
@@ -333,6 +359,7 @@ _CHECKS: Final[dict[str, Check]] = {
     "ItemUnplanned": PlanSteps.left,
     "ItemSucceeded": PlanSteps.left,
     "KeyRevoked": PlanSteps.revoked,
+    "LinkCleared": PlanSteps.cleared,
 }
 
 __all__ = ["PlanSteps", "brief"]

@@ -203,4 +203,27 @@ STRICTER: Final = changed(
 )
 """What nothing proves counts, until policy changes."""
 
-PLANS: Final = (APPLY, SUCCEED, GATES, UNDONE, DECIDE, WAIVE, SIGNED, STRICTER)
+_HEARD: Final = cast.requirement(1, acceptance=("seen", "heard"))
+
+SUSPECT: Final = World(
+    "suspect",
+    frozenset(("recheck", "lease", "clear")),
+    made=0,
+    actors=_ONE,
+    plans=PlanCast(
+        (
+            single(),
+            single(requirements=(_HEARD,)),
+            single(requirements=(replace(_HEARD, sources=("asked", "told")),)),
+            single(requirements=(_HEARD,), rows=(cast.row(1, spec=cast.OTHER),)),
+            single(nodes=(cast.node(1, edges=(cast.NEAR,)),)),
+        ),
+        applied=1,
+        opens=3,
+        revisions=3,
+    ),
+    limit=8_000,
+)
+"""A requirement, its evidence and its node that change apart, also in tries that are given up."""
+
+PLANS: Final = (APPLY, SUCCEED, GATES, UNDONE, DECIDE, WAIVE, SIGNED, STRICTER, SUSPECT)

@@ -14,6 +14,7 @@ import types
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass, replace
 from enum import Enum, StrEnum
+from itertools import repeat
 from operator import attrgetter
 from typing import Any, Final, Union, get_args, get_origin, get_type_hints
 
@@ -133,6 +134,8 @@ def _tuple(parts: tuple[Any, ...]) -> Check:
     def check(value: Any, path: str) -> str:
         if value.__class__ is not tuple or (not many and len(value) != len(checks)):
             return _wrong(value, path, "a tuple" if many else f"a tuple of {len(checks)}")
+        if many and not any(map(checks[0], value, repeat(path))):
+            return ""
         for i, part in enumerate(value):
             found = checks[0 if many else i](part, f"{path}[{i}]")
             if found:
@@ -165,9 +168,8 @@ def _value(cls: type) -> Check:
             if known and parts[i] == ():
                 continue
             name, of = checks[i]
-            found = of(parts[i], f"{path}.{name}" if path else name)
-            if found:
-                return found
+            if of(parts[i], path):
+                return of(parts[i], f"{path}.{name}" if path else name)
         for i in integers:
             if not -MAX_INTEGER <= parts[i] <= MAX_INTEGER:
                 return _integer(parts[i], f"{path}.{names[i]}" if path else names[i])

@@ -39,7 +39,7 @@ from remit.service.integrated import (
 )
 from remit.service.preparing import Into, Preparation, Progress
 from remit.service.pushing import Pushes, Standing, send_once
-from remit.service.requesting import Requests
+from remit.service.requesting import NOT_YET, Requests
 
 TRIES: Final = 3
 """How often a main that moves is followed in one call."""
@@ -156,8 +156,9 @@ class Integration:
     def ship(self, name: str, *, command_id: str = "") -> Answer:
         """Mark pushed work shipped by what is seen on main (T08).
 
-        That is the commit that was pushed; where main changed lines beside the change, so that its
-        patch is another one, it is the approved head, which the merge contains.
+        That is the commit that was pushed, or what the host merged a pull request as; where main
+        changed lines beside the change, so that its patch is another one, it is the approved head,
+        which the merge contains.
         """
         with self.operations.store.read() as tx:
             item = load_exact(tx, name)
@@ -165,12 +166,22 @@ class Integration:
                 return item
             work = item.work
             pushed = self.pushes.commit_there(tx, item)
+        merged = "" if pushed else self._merged(item.id)
+        if merged:
+            found = self.delivery.mark_shipped(item.id, merged, command_id=command_id)
+            if not isinstance(found, Refused) or found.code not in NOT_YET:
+                return found
         commit = pushed or (work.head if work is not None else "")
         found = self.delivery.mark_shipped(item.id, commit, command_id=command_id)
         mismatch = isinstance(found, Refused) and found.code is Code.COMMIT_MISMATCH
         if not mismatch or work is None or commit == work.head:
             return found
         return self.delivery.mark_shipped(item.id, work.head, command_id=command_id)
+
+    def _merged(self, name: str) -> str:
+        """The commit that the host last said it had made of a pull request, if it said one."""
+        stands = self.requests.pushes.standing(name) if self.requests is not None else None
+        return "" if stands is None else dict(stands.shown).get("merge_commit", "")
 
     def _propose(
         self, item: Item, command_id: str, ship: bool, progress: Progress | None

@@ -227,7 +227,7 @@ class Loader:
             case "held?" | "waking?" | "followers?":
                 self._held(key, plain)
             case "planned?":
-                self._planned(key, plain)
+                self._planned(key)
             case "onward+":
                 self._ahead(name, _waits, ONWARD)
             case "lineage+":
@@ -237,13 +237,17 @@ class Loader:
             case _:
                 raise AssertionError(f"no such query: {kind}")
 
-    def _planned(self, key: Key, plain: dict[Key, None]) -> None:
-        """The next entries of a plan in the order of their names, without the plan's own."""
+    def _planned(self, key: Key) -> None:
+        """The next entries of a plan in the order of their names, without the plan's own.
+
+        A seal reads digests alone, so what the entries lead to is not loaded behind them.
+        """
         prefix, _, after = key[1].partition("#")
         names = self.tx.names("planned", prefix + after, PART)
         names = [n for n in names if n.startswith(prefix) and not n.startswith(prefix + GONE)]
         self.view.queries[key] = tuple(name[len(prefix) :] for name in names)
-        plain.update({("planned", name): None for name in names})
+        facts = self.view.facts
+        facts.update(self.tx.load([k for n in names if (k := ("planned", n)) not in facts]))
 
     def _held(self, key: Key, plain: dict[Key, None]) -> None:
         """Held items by trigger and place in line or by time, or items that follow one."""

@@ -24,7 +24,6 @@ from remit.core.planning.bundle import (
     PlanGoal,
     PlanNode,
     PlanRequirement,
-    PlanRow,
     Record,
 )
 from remit.core.planning.check import Finding, Gate, blocking, named
@@ -105,6 +104,7 @@ class Apply:
     done: int = 0
     total: int = 0
     _change: Difference | None = None
+    _other: frozenset[Name] = frozenset()
 
     def run(self) -> Applied | Refused:
         """Every step in order; the first refusal ends it and leaves the apply open."""
@@ -186,6 +186,9 @@ class Apply:
 
         ``plan`` is the id of the plan, whose apply is open.
         """
+        here, digests = self.proposed.known.here, self.proposed.digests
+        same = {name for name, entry in here.items() if digests.get(name) == entry.digest}
+        self._other = frozenset(digests.keys() - same)
         return [*self._records(), *self._items(), *self._retired()]
 
     def _run(self, calls: list[Call]) -> Refused | None:
@@ -194,10 +197,6 @@ class Apply:
         self.progress("records", self.done, self.total)
         return next((a for a in answers if isinstance(a, Refused)), None)
 
-    def _differs(self, name: Name) -> bool:
-        entry = self.proposed.known.here.get(name)
-        return entry is None or entry.digest != self.proposed.digests[name]
-
     def _records(self) -> Iterator[Command]:
         plan, digest = self.plan, self.proposed.digest
         bundle = self.proposed.bundle
@@ -205,26 +204,25 @@ class Apply:
         stages: tuple[PlanGoal | PlanRequirement | PlanNode, ...]
         stages = (bundle.goal, *bundle.requirements, *bundle.nodes)
         for record in stages:
-            if self._differs((KINDS[type(record)], record.label)):
+            if (KINDS[type(record)], record.label) in self._other:
                 yield pc.ApplyPlanRecord(plan, digest, record, goal)
 
     def _items(self) -> Iterator[Command]:
         """Items that changed themselves, or in what they rest on."""
         bundle, base = self.proposed.bundle, self.proposed.base
         now, before = waits(bundle), waits(base) if base is not None else {}
-        rows: dict[str, list[PlanRow]] = {}
-        by_label = {row.label: row for row in bundle.rows}
-        for item in bundle.items:
-            rows[item.label] = [by_label[label] for label in item.rows if label in by_label]
+        rows = {row.label: row for row in bundle.rows}
         moved = self._moved()
+        touching = moved | self._other
+        rows_touching = {label for kind, label in touching if kind == "row"}
+        requirements_moved = {label for kind, label in moved if kind == "requirement"}
         for item in in_order(bundle):
             touched = (
-                self._differs(("item", item.label))
+                ("item", item.label) in self._other
                 or now[item.label] != before.get(item.label)
                 or ("node", item.node) in moved
-                or any(("requirement", label) in moved for label in item.requirements)
-                or any(self._differs(("row", row.label)) for row in rows[item.label])
-                or any(("row", row.label) in moved for row in rows[item.label])
+                or not requirements_moved.isdisjoint(item.requirements)
+                or not rows_touching.isdisjoint(item.rows)
             )
             if touched:
                 yield pc.ApplyPlanItem(
@@ -232,14 +230,14 @@ class Apply:
                     self.proposed.digest,
                     item,
                     bundle.goal.label,
-                    tuple(rows[item.label]),
+                    tuple(rows[label] for label in item.rows if label in rows),
                     now[item.label],
                 )
 
     def _moved(self) -> set[Name]:
         """Records that are not what the plan in force has, or that an earlier try had otherwise."""
-        change, known = self.change, self.proposed.known
-        written = {name for name, entry in known.here.items() if entry.revision > self._revision()}
+        change, known, newest = self.change, self.proposed.known, self._revision()
+        written = {name for name, entry in known.here.items() if entry.revision > newest}
         return (
             written
             | {(each.kind, each.label) for each in change.changed}

@@ -117,7 +117,8 @@ def proposed_on(tx: ReadTx, bundle: Bundle) -> Proposed | Refused:
     proposed = {
         n: digests[n] if (u := undecided(r)) is r else _digest(_encoded(u)) for n, r in bare
     }
-    digest, proposal = bundle_digest(digests), bundle_digest(proposed)
+    digest = bundle_digest(digests)
+    proposal = digest if proposed == digests else bundle_digest(proposed)
     known = entries(tx, bundle.name)
     base = base_of(tx, known, bundle, digests)
     needs = needed(base, bundle)
@@ -131,7 +132,7 @@ def proposed_on(tx: ReadTx, bundle: Bundle) -> Proposed | Refused:
     plan = known.plan.id if known.plan is not None else ""
     refs = _refs(tx, bundle, needs)
     decisions = LedgerDecisions(get, proposal, tx.now(), plan, refs, bundle.name)
-    findings = check(bundle, decisions, base, sound)
+    findings = check(bundle, decisions, base, sound, needs)
     return Proposed(bundle, digests, digest, proposal, known, base, needs, findings)
 
 

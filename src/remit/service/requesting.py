@@ -36,7 +36,7 @@ from remit.service.pushing import Pushes, Standing, send_once
 MAX_TITLE: Final = 120
 """Longest title of a request, in characters."""
 
-_NOT_YET: Final = (Code.COMMIT_UNMERGED, Code.COMMIT_ABSENT, Code.COMMIT_MISMATCH)
+NOT_YET: Final = (Code.COMMIT_UNMERGED, Code.COMMIT_ABSENT, Code.COMMIT_MISMATCH)
 """What main says while the change is not on it."""
 
 
@@ -124,7 +124,7 @@ class Requests:
         shown = dict(seen.shown)
         for commit in (shown.get("merge_commit", ""), seen.push.commit):
             found = self._ship(ready.item, commit, command_id) if commit and ship else None
-            if isinstance(found, Refused) and found.code not in _NOT_YET:
+            if isinstance(found, Refused) and found.code not in NOT_YET:
                 return found
             if found is not None and not isinstance(found, Refused):
                 return reported(self.pushes, ready.item.id, "shipped", found)

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from remit.ports.outside import Verifier
 from remit.ports.sandbox import (
@@ -19,9 +20,11 @@ from remit.ports.sandbox import (
     Room,
     Sandbox,
     SandboxRefusal,
-    SecretScanner,
     Walls,
 )
+
+if TYPE_CHECKING:
+    from remit.isolation.secrets import Kingfisher
 
 
 def sandbox() -> Sandbox:
@@ -35,7 +38,7 @@ def sandbox() -> Sandbox:
     return BubblewrapSandbox()
 
 
-def secret_scanner() -> SecretScanner:
+def secret_scanner() -> Kingfisher:
     """The secret scanner, in cells of its own; its compiled rules lie in the person's cache."""
     from remit.isolation.secrets import Kingfisher
 

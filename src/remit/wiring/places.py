@@ -2,7 +2,8 @@
 
 What an attempt and a review have in common. The cell is built and probed before anything starts in it,
 nothing is started without one unless a human decided just that, and it is closed when the agent is
-gone. What a guest said is bounded, and is withheld where it looks like a credential.
+gone. What a guest said is bounded, and is withheld where it looks like a credential; its transcript is
+also read by the scanner that reads its commits, and withheld where that found something or could not look.
 """
 
 from __future__ import annotations
@@ -39,6 +40,8 @@ _TURN_MS: Final = 100
 _BREACH_S: Final = 1.0
 _TRANSCRIPT_BYTES: Final = 16_384
 _WITHHELD: Final = "[withheld: it looks like it holds a credential]"
+_RULES: Final = 5
+"""Rules of the scanner that are named where a transcript is withheld."""
 STARTED: Final = "started"
 """Marks a folder in which an agent may have run."""
 _KILLED_CODES: Final = (137, 128 + 9)
@@ -177,10 +180,9 @@ class Place:
             holds, asked, renew=keep.renew, killed=keep.killed, stop=started.process.stop
         )
         try:
-            breach = self._watch(started, told)
+            worked = self._worked(started, self._watch(started, told))
         finally:
             renewal.let_go()
-        worked = self._worked(started, breach)
         self._close()
         return replace(worked, refused=renewal.refused)
 
@@ -215,7 +217,6 @@ class Place:
         if breach is not None:
             result = replace(result, came=Came.CRASHED, code=words.DISK_BREACH)
         result = replace(result, said=self.plain(result.said))
-        checks = [_termination(ended), *((breach,) if breach else ()), *self._egress()]
         captured = started.transcript()
         kept = b"" if captured is None else captured.whole()
         text = (kept[: _TRANSCRIPT_BYTES // 2] + kept[-_TRANSCRIPT_BYTES // 2 :]).decode(
@@ -223,6 +224,8 @@ class Place:
         )
         if len(kept) <= _TRANSCRIPT_BYTES:
             text = kept.decode("utf-8", "replace")
+        text, looked = self.transcript(text)
+        checks = [_termination(ended), *((breach,) if breach else ()), *self._egress(), *looked]
         ending = _ending(result, ended, self.ground.limits.wall_ms, self.ground.limits.idle_ms)
         figures = (
             ("reason", ended.reason.value),
@@ -232,7 +235,7 @@ class Place:
             ("processes_peak", str(ended.usage.processes_peak)),
             ("held_by", ",".join(started.process.confinement)),
         )
-        return Worked(result, ending, tuple(checks), figures, None, self.plain(text))
+        return Worked(result, ending, tuple(checks), figures, None, text)
 
     def _egress(self) -> tuple[Check, ...]:
         if self._cell is None or not self.agent.egress:
@@ -253,6 +256,24 @@ class Place:
         kept = text.encode("utf-8", "replace").decode("utf-8").replace("\0", "\ufffd")
         return _WITHHELD if self.ground.suspicious(kept) else kept
 
+    def transcript(self, text: str) -> tuple[str, tuple[Check, ...]]:
+        """A transcript as it may be kept, and what the scanner said of it where it was asked."""
+        kept = self.plain(text)
+        if not kept.strip() or kept == _WITHHELD:
+            return kept, ()
+        scan = self.ground.read(kept)
+        if isinstance(scan, Refused):
+            return _withheld("it could not be scanned"), (
+                blocked("transcript", scan.code.value, scan.message),
+            )
+        check = Check("transcript", scan.result, scan.evidence[:300], "no secrets")
+        if scan.result is Result.FAIL:
+            rules = sorted({one.rule for one in scan.findings})[:_RULES]
+            return _withheld(f"the scanner found {', '.join(rules) or 'a secret'}"), (check,)
+        if scan.result is Result.BLOCKED:
+            return _withheld("it could not be scanned"), (check,)
+        return kept, (check,)
+
     def stop(self, why: str) -> None:
         """Ask for the end of what runs; what is started later is stopped at once."""
         self._stopped = self._stopped or why
@@ -270,6 +291,10 @@ class Place:
         """Close the cell and remove the folder; names it where some of it stays."""
         self._close()
         return "" if remove_tree(self.folder) else str(self.folder)
+
+
+def _withheld(why: str) -> str:
+    return f"[withheld: {why}]"
 
 
 def _check(probe: Probe) -> Check:

@@ -1,4 +1,4 @@
-"""Scanning what attempts brought for secrets, in batches: whoever waits is scanned with who waits too.
+"""Scanning what attempts brought and printed for secrets, in batches: who waits is scanned together.
 
 A scan costs most of its time before it looks at the first file. So while one runs, changes gather, and
 the next scan takes all of them, each in a folder of its own; a finding belongs to the folder that it was
@@ -27,8 +27,9 @@ FINDINGS: Final = 100
 
 @dataclass(slots=True)
 class _Asked:
-    base: str
-    head: str
+    base: str = ""
+    head: str = ""
+    text: str = ""
     answer: SecretScan | Refused | None = None
     error: BaseException | None = None
 
@@ -45,7 +46,13 @@ class Scans:
 
     def scan(self, base: str, head: str) -> SecretScan | Refused:
         """Every blob and message of a change; with others that wait meanwhile."""
-        asked = _Asked(base, head)
+        return self._ask(_Asked(base, head))
+
+    def read(self, text: str) -> SecretScan | Refused:
+        """A text that somebody printed; with others that wait meanwhile."""
+        return self._ask(_Asked(text=text))
+
+    def _ask(self, asked: _Asked) -> SecretScan | Refused:
         with self._turn:
             self._waiting.append(asked)
             while self._busy and asked in self._waiting:
@@ -83,7 +90,7 @@ class Scans:
             for place, one in enumerate(batch):
                 folder = top / str(place)
                 folder.mkdir()
-                count = self._repository.lay_out(one.base, one.head, folder)
+                count = self._lay_out(one, folder)
                 if isinstance(count, RepositoryRefusal):
                     one.answer = refused_by(count)
                 else:
@@ -93,6 +100,12 @@ class Scans:
             for place, count in laid.items():
                 own = _own(found, place, count) if told else self._scanner.scan(top / str(place))
                 batch[place].answer = own
+
+    def _lay_out(self, one: _Asked, folder: Path) -> int | RepositoryRefusal:
+        if one.head:
+            return self._repository.lay_out(one.base, one.head, folder)
+        (folder / "text").write_text(one.text, "utf-8", "replace")
+        return 1
 
 
 def _told(found: SecretScan, laid: dict[int, int]) -> bool:

@@ -73,11 +73,18 @@ class Ground:
 
     def scan(self, base: str, head: str) -> SecretScan | Refused:
         """Scan every blob and message of a change for secrets, once more where it could not look."""
+        return self._scanned(lambda: self.scans.scan(base, head))
+
+    def read(self, text: str) -> SecretScan | Refused:
+        """Scan a text that an agent printed for secrets, once more where it could not look."""
+        return self._scanned(lambda: self.scans.read(text))
+
+    def _scanned(self, scan: Callable[[], SecretScan | Refused]) -> SecretScan | Refused:
         if self.without_sandbox:
             return SecretScan(Result.NOT_TESTED, (), "the scanner needs a sandbox")
-        found = self.scans.scan(base, head)
+        found = scan()
         if isinstance(found, SecretScan) and found.result is Result.BLOCKED:
-            return self.scans.scan(base, head)
+            return scan()
         return found
 
 

@@ -9,6 +9,7 @@ autonomy, which nothing allows yet (CONTRACT 15).
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Final
 
 from remit.core import run_events as e
@@ -202,7 +203,12 @@ def _boxed(draft: Draft, cmd: StartRun) -> Refused | None:
     proposal = run_proposal(decision.scope) if decision is not None else ""
     need = Need(DecisionKind.ACTIVATION, (WITHOUT_SANDBOX,))
     unproved = draft.policy.accept_unproved
-    return covers(decision, need, proposal, draft.now, accept_unproved=unproved)
+    refused = covers(decision, need, proposal, draft.now, accept_unproved=unproved)
+    if refused is None or decision is not None:
+        return refused
+    kind = DecisionKind.ACTIVATION
+    hint = f"propose it with 'remit decision propose --kind {kind} --about {WITHOUT_SANDBOX}'"
+    return replace(refused, hint=hint)
 
 
 def _proved(draft: Draft, cmd: StartRun) -> Refused | None:

@@ -45,13 +45,35 @@ def entry_of(plan: str, kind: str, label: str) -> str:
 
 
 def enter(get: Get, rec: Recorded, ev: Any, out: Out, kind: str, label: str) -> None:
-    """The plan has this record, carried by the event's stream, from here on."""
+    """The plan has this record, carried by the event's stream, from here on.
+
+    It means what it meant before where its digest without decisions is that of the plan in force, also
+    where a try that was given up had changed it or taken it away.
+    """
     plan, revision = plan_of(ev.plan_revision_id)
     key = ("planned", entry_of(plan, kind, label))
     old = get(*key)
-    same = isinstance(old, Planned) and old.proposal == ev.proposal_digest
-    meant = old.meant if isinstance(old, Planned) and same else revision
-    out[key] = Planned(rec.entity, ev.digest, ev.proposal_digest, revision, rec.seq, meant)
+    held = in_force_before(old, revision)
+    if old is None and revision > 1:
+        gone = get("planned", entry_of(plan, f"{GONE}{kind}", label))
+        held = (
+            in_force_before(gone, revision)
+            if isinstance(gone, Planned) and gone.revision == revision
+            else held
+        )
+    meant = revision
+    if isinstance(old, Planned) and old.proposal == ev.proposal_digest:
+        meant = old.meant
+    elif held[0] == ev.proposal_digest:
+        meant = held[1]
+    out[key] = Planned(rec.entity, ev.digest, ev.proposal_digest, revision, rec.seq, meant, held)
+
+
+def in_force_before(entry: Any, revision: int) -> tuple[str, int]:
+    """What a record meant, and since when, in the plan before a revision that is being applied."""
+    if not isinstance(entry, Planned):
+        return "", 0
+    return (entry.proposal, entry.meant) if entry.revision < revision else entry.held
 
 
 def leave(get: Get, rec: Recorded, ev: Any, out: Out, kind: str, label: str) -> None:
@@ -65,7 +87,8 @@ def leave(get: Get, rec: Recorded, ev: Any, out: Out, kind: str, label: str) -> 
     known = get(*key)
     if isinstance(known, Planned) and known.id == rec.entity:
         out[key] = None
-        out["planned", entry_of(plan, f"{GONE}{kind}", label)] = changed(known, revision=revision)
+        left = changed(known, revision=revision, held=in_force_before(known, revision))
+        out["planned", entry_of(plan, f"{GONE}{kind}", label)] = left
 
 
 def _next(get: Get, rec: Recorded, kind: str) -> Any:

@@ -15,6 +15,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 from remit.core.canonical import digest_of
+from remit.core.change import quick
 from remit.core.rows import RowSpec
 
 
@@ -93,6 +94,7 @@ class PlanGoal:
     decisions: tuple[str, ...] = ()
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class PlanRequirement:
     """Stage 2: one thing that must come true, and how one would know."""
@@ -108,6 +110,7 @@ class PlanRequirement:
     ambiguities: tuple[Ambiguity, ...] = ()
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class PlanEdge:
     """From one node to another that must come first, and why."""
@@ -117,6 +120,7 @@ class PlanEdge:
     rationale: str
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class PlanNode:
     """Stage 3: a node of the dependency graph, with the edges that leave it.
@@ -131,6 +135,7 @@ class PlanNode:
     bypass: tuple[tuple[str, str], ...] = ()
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class PlanRow:
     """Stage 4: planned evidence for one requirement, given by one item.

@@ -54,19 +54,21 @@ def check(
     decisions: Decisions = NO_DECISIONS,
     previous: Bundle | None = None,
     sound: Container[tuple[str, str]] = (),
+    needs: tuple[Need, ...] | None = None,
 ) -> tuple[Finding, ...]:
     """Every finding about a plan, by stage; cycles smallest first. Empty means nothing is wrong.
 
     ``decisions`` answers for the decisions that the plan names. ``previous`` is the plan in force
     under the same name, if any: then the decisions that the change needs are asked for as well.
     ``sound`` names records by kind and label that are small enough to keep every bound on texts and
-    lists (``limits.SOUND_BYTES``), so that these are not looked through.
+    lists (``limits.SOUND_BYTES``), so that these are not looked through. ``needs`` is what ``needed``
+    said of the same two plans, where it was asked before.
     """
     index = Index(bundle, sound)
     found = [*_labels(bundle)]
     for stage in STAGES:
         found += stage(index)
-    found += _decisions(bundle, decisions, previous)
+    found += _decisions(bundle, decisions, needed(previous, bundle) if needs is None else needs)
     return tuple(found)
 
 
@@ -91,7 +93,7 @@ def _labels(bundle: Bundle) -> Iterator[Finding]:
             yield Finding(Problem.LABEL_TWICE, kind, label, "label", why, GATE_OF_KIND[kind])
 
 
-def _decisions(bundle: Bundle, decisions: Decisions, previous: Bundle | None) -> Iterator[Finding]:
+def _decisions(bundle: Bundle, decisions: Decisions, needs: tuple[Need, ...]) -> Iterator[Finding]:
     goal = bundle.goal
     for ids in decisions.conflicts():
         why = f"these decisions contradict one another: {', '.join(ids)}; supersede all but one"
@@ -101,7 +103,7 @@ def _decisions(bundle: Bundle, decisions: Decisions, previous: Bundle | None) ->
     for kind, label, field, ref in named(bundle):
         if fault := decisions.fault(ref, None):
             yield Finding(Problem.DECISION_UNFIT, kind, label, field, fault, Gate.DECISION)
-    for need in needed(previous, bundle):
+    for need in needs:
         yield from _covered(need, decisions)
 
 

@@ -74,7 +74,8 @@ def link_id(upper: str, lower: str) -> str:
 def end_of(get: Get, kind: str, name: str) -> End | None:
     """A record as an end of links; None where no plan has it any longer.
 
-    An item was stated when its brief last changed, whatever else of it did.
+    An item was stated when its brief last changed, whatever else of it did: no later than anything that
+    its brief is made of, since a try that was given up may have changed the brief and changed it back.
     """
     fact = get(kind, name)
     if isinstance(fact, Item):
@@ -84,7 +85,13 @@ def end_of(get: Get, kind: str, name: str) -> End | None:
         _, _, revision = governed.plan_revision.partition("@")
         entry = _entry(get, governed.plan, kind, governed.label)
         digest = entry.proposal if entry is not None else governed.digest
-        return End(kind, name, governed.plan, governed.label, digest, int(revision))
+        made_of = [entry.meant] if entry is not None else []
+        for part in (*(("requirement", n) for n in fact.plan.requirements),
+                     *(("row", n) for n in fact.plan.rows)):  # fmt: skip
+            end = end_of(get, *part)
+            made_of += [end.stated] if end is not None else []
+        stated = min(int(revision), max(made_of, default=int(revision)))
+        return End(kind, name, governed.plan, governed.label, digest, stated)
     if not isinstance(fact, Goal | Requirement | GraphNode | Row) or fact.retired or not fact.plan:
         return None
     entry = _entry(get, fact.plan, kind, fact.label)

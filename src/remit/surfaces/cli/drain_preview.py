@@ -21,7 +21,7 @@ WAITING: Final = 50
 
 def preview(session: Session, here: Here, command: c.StartRun, told: Told) -> dict[str, Any]:
     """All of it, as the interface answers it."""
-    from remit.drain.selecting import WINDOW, in_order
+    from remit.drain.selecting import WINDOW, in_order, left_approved
     from remit.service.foreseeing import would_refuse
     from remit.service.reading.items import summaries
     from remit.service.reading.waiting import blocked
@@ -45,10 +45,15 @@ def preview(session: Session, here: Here, command: c.StartRun, told: Told) -> di
                 "hint": "" if refused is None else refused.hint,
             }
         )
+        lands = o.way != "none"
+        left, waits = (
+            left_approved(tx, command.actor, o.work_class, o.tenant) if lands else ([], [])
+        )
         ready = list(in_order(tx, WINDOW + command.bounds.items, o.work_class, o.tenant))
-        would = ready[: command.bounds.items]
-        over = ready[command.bounds.items :]
-        waits = blocked(tx, WAITING)
+        found = [*left, *ready, *waits]
+        would = found[: command.bounds.items]
+        over = found[command.bounds.items :]
+        shut = blocked(tx, WAITING)
         chosen = summaries(tx, would)
         rest = [
             {"id": item.id, "why": "bound:items", "open_by": "raise --max-items"}
@@ -61,9 +66,9 @@ def preview(session: Session, here: Here, command: c.StartRun, told: Told) -> di
         "checks": looks,
         "would_choose": chosen,
         "not_chosen": rest,
-        "blocked": waits["items"],
-        "blocked_total": waits["total"],
-        "truncated": waits["truncated"] or len(over) > WAITING,
+        "blocked": shut["items"],
+        "blocked_total": shut["total"],
+        "truncated": shut["truncated"] or len(over) > WAITING,
     }  # fmt: skip
 
 
@@ -72,9 +77,11 @@ def previewed(screen: Screen, data: Any) -> None:
     rows = [(o["result"], o["check"], o["code"], o["reason"], o["hint"]) for o in data["checks"]]
     screen.table(("RESULT", "CHECK", "CODE", "FOUND", "WHAT TO DO"), rows)
     screen.line("would be chosen, in this order:", "bold")
-    screen.table(("ID", "TITLE"), [(one["id"], one["title"]) for one in data["would_choose"]])
+    screen.table(("ID", "STATUS", "TITLE"), [
+        (one["id"], one["status"], one["title"]) for one in data["would_choose"]
+    ])  # fmt: skip
     if data["not_chosen"]:
-        screen.line("ready, but not chosen:", "bold")
+        screen.line("ready or approved, but not chosen:", "bold")
         screen.table(("ID", "WHY", "OPENED BY"), [
             (one["id"], one["why"], one["open_by"]) for one in data["not_chosen"]
         ])  # fmt: skip

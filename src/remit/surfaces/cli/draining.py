@@ -215,6 +215,8 @@ def _drive(
     from remit.wiring.draining import conductor, machine
 
     record = _run(session, name)
+    if not told.sandbox_decision:
+        _prepare_scanner(session)
     place = machine(here, name, told)
     with watching(session, here.ledger, record) as watch, place.hearing():
         made = conductor(here, record, holder, place, watch.tell)
@@ -227,6 +229,15 @@ def _drive(
     idle = not run["used"]["items"] and run["stopped_by"] == "nothing-ready"
     status = 130 if place.asked() == "now" else 5 if idle else 0
     return Answer({"run": run, "left": list(left)}, _ended, status)
+
+
+def _prepare_scanner(session: Session) -> None:
+    """Have the scanner's rules compiled, and say so: the first scan of a user takes long by that."""
+    from remit.surfaces.cli.progress import shown
+    from remit.wiring.isolating import secret_scanner
+
+    with shown(session) as report:
+        secret_scanner().prepare(lambda: report("compile the secret scanner's rules", 0, 0))
 
 
 def _driven(made: Conductor, resumed: bool) -> Refused | None:
@@ -278,7 +289,9 @@ def _here(session: Session, agent: str, reviewer: str) -> Here:
     from remit.surfaces.cli.config import load
 
     config = load(repository)
-    session.ledger.settings = Settings(config.remote, config.main)
+    session.ledger.settings = Settings(
+        config.remote, config.main, markers=config.markers, host=config.host
+    )
     worker: Agent = named(agent).agent
     judge = named(reviewer).agent if reviewer else None
     return Here(session.ledger, session.url, repository, worker, judge)
