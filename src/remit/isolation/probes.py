@@ -167,7 +167,7 @@ def run(cell: BubblewrapCell) -> tuple[Probe, ...]:
 
 
 def _tried(cell: BubblewrapCell, traps: Traps) -> tuple[Probe, ...]:
-    argv = [str(cell.tools.python), "-I", "-S", f"{layout.INSIDE}/inside/escapes.py"]
+    argv = layout.program(cell.tools, "escapes")
     plan = json.dumps(traps.plan).encode()
     done = cell.run(argv, timeout_ms=TIMEOUT_MS, output_limit_bytes=_OUTPUT_BYTES, stdin=plan)
     said = done.stderr.whole().decode("utf-8", "replace").strip()

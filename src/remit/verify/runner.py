@@ -40,6 +40,7 @@ ALLOWED_VARIABLES = ("PATH", "LANG", "LC_ALL", "TZ", "SYSTEMROOT")
 """What a command inherits of the environment; everything else is dropped."""
 
 _LAUNCHER = Path(__file__).with_name("launch.py")
+_WALLED = Path(__file__).with_name("launch.sh")
 _MARK = "REMIT_ROW_RUN"
 _SIGNALS_FROM, _SIGNALS_TO = 128, 32
 
@@ -66,7 +67,7 @@ def run_row(
     home = Path(tempfile.mkdtemp(prefix="row-", dir=workdir))
     try:
         done = run_bounded(
-            [*_launch(spec.timeout_ms), *prefix, *spec.argv],
+            [*_launch(spec.timeout_ms, walled=bool(prefix)), *prefix, *spec.argv],
             cwd=directory,
             environment=_environment(home, mark, environment or {}),
             timeout_ms=spec.timeout_ms,
@@ -85,9 +86,11 @@ def run_row(
     return _yielded(spec, directory, done)
 
 
-def _launch(timeout_ms: int) -> list[str]:
+def _launch(timeout_ms: int, *, walled: bool) -> list[str]:
     """The launcher; CPU time is bounded by what every processor could spend in the wall time."""
     cpu_seconds = math.ceil(timeout_ms / 1000) * (os.cpu_count() or 1) + 5
+    if walled:
+        return ["/bin/sh", str(_WALLED), str(cpu_seconds)]
     return [sys.executable, "-I", "-S", str(_LAUNCHER), str(cpu_seconds), "--"]
 
 

@@ -388,7 +388,3 @@ def main() -> int:
             found[name] = {"evidence": f"could not be tried: {error}"}
     sys.stdout.write(json.dumps(found))
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
