@@ -215,7 +215,14 @@ def closing(room: Room, tools: Tools) -> list[str]:
         FORWARD_PORT if room.egress.hosts else 0,
     )
     writable = (str(path) for path, written in mounts(room) if written)
-    said = [",".join(str(figure) for figure in figures), SOCKET, "/tmp", HOME, "/dev/shm", *writable]
+    said = [
+        ",".join(str(figure) for figure in figures),
+        SOCKET,
+        "/tmp",
+        HOME,
+        "/dev/shm",
+        *writable,
+    ]
     return [*program(tools, "launch"), *said, "--"]
 
 
