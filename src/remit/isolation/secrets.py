@@ -20,11 +20,11 @@ import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 from remit.core.checks import Result
 from remit.core.gitfacts import RepositoryRefusal
+from remit.isolation import remains
 from remit.machine.git import Git
 from remit.machine.processes import Finished, absolute_path, run_bounded
 from remit.machine.reading import read_beneath
@@ -155,10 +155,10 @@ class Kingfisher:
         rules = self.cache.resolve() / f"{made.st_size}-{made.st_mtime_ns}"
         if not rules.exists():
             rules.mkdir(parents=True, mode=0o700)
-            with TemporaryDirectory(prefix="remit-scan-") as empty:
+            with remains.held("empty") as empty:
                 # Rules are compiled where nothing of a guest's is near, and only read from then on:
                 # whoever got the better of the scanner must not be there at the next scan.
-                self._run(program, Path(empty).resolve(), rules, compiling=True)
+                self._run(program, empty, rules, compiling=True)
         done = self._run(program, folder.resolve(), rules, compiling=False)
         return done if isinstance(done, SecretScan) else _read(done, folder.resolve())
 
@@ -166,10 +166,10 @@ class Kingfisher:
         self, program: Path, folder: Path, rules: Path, *, compiling: bool
     ) -> Finished | SecretScan:
         """Run the scanner once in a cell of its own."""
-        with TemporaryDirectory(prefix="remit-scan-") as name:
+        with remains.held("room") as empty:
             room = Room(
                 "secret-scan",
-                Path(name).resolve(),
+                empty,
                 writable=(rules,) if compiling else (),
                 read_only=(folder, program, *(() if compiling else (rules,))),
                 commands=(str(program),),

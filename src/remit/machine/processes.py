@@ -228,7 +228,7 @@ def absolute_path(path: str) -> str:
     An empty or relative one means "where the program runs", and that is a folder whose files
     somebody else wrote: a file called ``git`` or ``python3`` in it would be taken for the program.
     """
-    return os.pathsep.join(entry for entry in path.split(os.pathsep) if Path(entry).is_absolute())
+    return os.pathsep.join(entry for entry in path.split(os.pathsep) if entry.startswith(os.sep))
 
 
 _KILL = getattr(signal, "SIGKILL", signal.SIGTERM)

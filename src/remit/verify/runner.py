@@ -5,7 +5,7 @@ and a temporary directory that are new and empty, limits set before it starts, a
 and output. When it ends, its process group is killed; on Linux, processes that fled the group are
 found by a mark in their environment and killed too, so that a forgotten daemon does not meet the
 next run. That mark is housekeeping, not a prison: `prefix` is where a sandbox goes, which also
-decides what is left of the environment.
+decides what is left of the environment, and ends what a command leaves behind it.
 
 A report that lies in the tree already is removed first: one that was committed must never count
 as one that was written.
@@ -79,7 +79,8 @@ def run_row(
         said = f"remit: the command cannot be started: {error.strerror}\n".encode()
         return RowRun(RunEnd.START_FAILED, None, 0, head=said)
     finally:
-        _end_strays(mark)
+        if not prefix:  # behind walls nothing carries the mark, and all of it ends with its cell
+            _end_strays(mark)
         remove_tree(home)
     if prefix:
         done = replace(done, exit_code=_unwalled(spec, done.exit_code))
