@@ -280,7 +280,7 @@ def _write(
 
 
 def _old(host: Host, operation: str) -> RepositoryRefusal | None:
-    done = host.ask(["version"], operation)
+    done = host.ask(["version"], operation)  # one program for as long as this value is
     if isinstance(done, RepositoryRefusal):
         return done
     found = _VERSION.match(done.text)

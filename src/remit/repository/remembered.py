@@ -95,11 +95,10 @@ def _parsed(text: str) -> tuple[dict[str, tuple[str, ...]], set[str]]:
 def _usual(host: Host) -> tuple[Path, ...]:
     """Where settings may appear that were not there; a branch decides on what some include."""
     own = [host.common_dir / name for name in ("config", "config.worktree", "HEAD")]
-    home = Path(os.environ.get("HOME") or os.devnull)
-    shared = Path(os.environ.get("XDG_CONFIG_HOME") or home / ".config")
-    named = [
-        os.environ.get(name) or os.devnull for name in ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM")
-    ]
+    given = host.git.environment(Trust.PERSON)
+    home = Path(given.get("HOME") or os.devnull)
+    shared = Path(given.get("XDG_CONFIG_HOME") or home / ".config")
+    named = [given.get(name) or os.devnull for name in ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM")]
     usual = [home / ".gitconfig", shared / "git" / "config", Path("/etc/gitconfig")]
     return (*own, *usual, *(Path(name) for name in named))
 
