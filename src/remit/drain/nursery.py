@@ -30,7 +30,7 @@ def serve(at: int) -> None:
     link = socket.socket(fileno=at)
     signal.signal(signal.SIGCHLD, lambda *_: _reap())
     while True:
-        said, given, _, _ = socket.recv_fds(link, MESSAGE_BYTES, GIVEN)
+        said, given, _, _ = socket.recv_fds(link, MESSAGE_BYTES, GIVEN, socket.MSG_CMSG_CLOEXEC)
         if not said or len(given) != GIVEN:
             return
         # A warden that ends at once keeps its number until there is a handle on it.

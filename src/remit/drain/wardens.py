@@ -106,7 +106,9 @@ class Wardens:
             try:
                 link = self._ready()
                 socket.send_fds(link, [b"w"], given)
-                said, handles, _, _ = socket.recv_fds(link, MESSAGE_BYTES, 1)
+                said, handles, _, _ = socket.recv_fds(
+                    link, MESSAGE_BYTES, 1, socket.MSG_CMSG_CLOEXEC
+                )
             except OSError as error:
                 self._give_up()
                 raise WardenLost(0, f"the warden ended at once: {error}", sys.executable) from error

@@ -23,7 +23,7 @@ from remit.service.outside import refused_by
 
 BATCH: Final = 16
 GATHER_S: Final = 1.0
-"""So long a scan waits for others at most, which is about what it costs."""
+"""So long a scan waits for others at most: as long as the last one took, and no longer than this."""
 
 FINDINGS: Final = 100
 """With more findings than so many, a batch says too little of each of its changes."""
@@ -47,6 +47,7 @@ class Scans:
         self._waiting: list[_Asked] = []
         self._busy = False
         self._coming: set[str] = set()
+        self._took_s = GATHER_S
 
     def expect(self, attempt: str) -> None:
         """A change of this attempt may come soon."""
@@ -89,7 +90,7 @@ class Scans:
 
     def _gather(self) -> None:
         """Wait for those who may come, for a bounded time, and for no more than a batch takes."""
-        until = time.monotonic() + GATHER_S
+        until = time.monotonic() + min(GATHER_S, self._took_s)
         while self._coming and len(self._waiting) < BATCH:
             left = until - time.monotonic()
             if left <= 0:
@@ -114,7 +115,9 @@ class Scans:
                     one.answer = refused_by(count)
                 else:
                     laid[place] = count
+            began = time.monotonic()
             found = self._scanner.scan(top)
+            self._took_s = time.monotonic() - began
             told = len(laid) == 1 or _told(found, laid)
             for place, count in laid.items():
                 own = _own(found, place, count) if told else self._scanner.scan(top / str(place))
