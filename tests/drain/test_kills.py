@@ -8,6 +8,9 @@ left on the machine: nothing may be done twice, lost or left.
 from __future__ import annotations
 
 import shutil
+import signal
+import tempfile
+import time
 from pathlib import Path
 from typing import Any
 
@@ -118,3 +121,30 @@ def test_a_drain_that_is_killed_twice_is_resumed(
         folder.mkdir()
         assert dies_and_resumes(ready, folder, first, second) == undisturbed, second
         shutil.rmtree(folder)
+
+
+@pytest.mark.parametrize("held", ["changes", "traps"])
+def test_a_kill_leaves_no_scan_and_no_trap_among_temporary_files(
+    held: str, ready: Path, tmp_path: Path
+) -> None:
+    """What a guest wrote lies there for the time of a scan; the next cell clears it away."""
+    yard = copied(ready, tmp_path / "yard")
+    with tempfile.TemporaryDirectory(prefix="rk-") as name:  # short, for sockets lie in it
+        temporary = Path(name).resolve()
+        process = yard.start(*yard.arguments(), TMPDIR=str(temporary))
+        until = time.monotonic() + 60
+        while True:
+            process.send_signal(signal.SIGSTOP)  # what is seen now is there when the kill comes
+            if list(temporary.glob(f"remit-cell-*/{held}")):
+                break
+            process.send_signal(signal.SIGCONT)
+            assert process.poll() is None, process.communicate()
+            assert time.monotonic() < until
+            time.sleep(0.005)
+        process.kill()
+        process.communicate()
+        assert list(temporary.glob(f"remit-cell-*/{held}"))
+        yard.call("run", "resume", "RUN-1", TMPDIR=str(temporary))
+        assert yard.show("W-1")["status"] == "verified"
+        left = [path.name for path in temporary.iterdir() if path.name.startswith("remit-cell-")]
+        assert left == []

@@ -97,6 +97,32 @@ def test_each_change_hears_of_its_own_secrets() -> None:
     ]  # fmt: skip
 
 
+def test_a_scan_waits_for_who_may_come_and_no_longer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("remit.wiring.scanning.GATHER_S", 60.0)
+    scanner = Scanner()
+    scanner.go.set()
+    scans = Scans(cast(GitRepository, Changes()), scanner)
+    scans.expect("A-2")
+    found: dict[str, Any] = {}
+    threads = [
+        threading.Thread(target=lambda head=head: found.update({head: scans.scan("base", head)}))
+        for head in ("one", "two")
+    ]
+    for thread in threads:
+        thread.start()
+    until(lambda: len(scans._waiting) == 2)
+    assert scanner.scanned == []
+    scans.expect_no_more("A-2")
+    for thread in threads:
+        thread.join(60)
+    assert [sorted(batch) for batch in scanner.scanned[1:]] == [["one", "two"]]
+    monkeypatch.setattr("remit.wiring.scanning.GATHER_S", 0.05)
+    scans.expect("A-3")
+    assert isinstance(scans.scan("base", "three"), SecretScan), (
+        "who does not come is not waited for"
+    )
+
+
 def test_a_batch_that_could_not_be_looked_at_is_scanned_one_by_one() -> None:
     scanner = Scanner(blocked=2)
     found = together(scanner, ["first", "clean", "a secret"])

@@ -23,6 +23,7 @@ from remit.drain.output import Line, Lines
 from remit.drain.processes import Identity, WardenLost, below, boot_id, everything, look, send
 from remit.drain.supervision import Reason
 from remit.drain.warden import NOTED, Warden
+from remit.drain.wardens import Wardens
 
 
 def test_an_ordinary_program_is_told_as_it_was(ground: Ground) -> None:
@@ -236,11 +237,52 @@ def test_a_program_that_stops_its_warden_at_once_gains_nothing(tmp_path: Path) -
 def test_a_warden_that_is_killed_at_its_start_is_told_from_a_program_that_cannot_be_started(
     ground: Ground, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(
-        "remit.drain.supervision._BOOT", "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"
-    )
+    dying = Wardens("import os, signal; os.kill(os.getpid(), signal.SIGKILL)")
+    monkeypatch.setattr("remit.drain.supervision.WARDENS", dying)
     with pytest.raises(WardenLost, match="the warden ended at once"):
         ground.start("deaf")
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_a_nursery_that_is_killed_takes_no_agent_with_it(
+    ground: Ground, monkeypatch: pytest.MonkeyPatch, number: signal.Signals
+) -> None:
+    mine = Wardens()
+    monkeypatch.setattr("remit.drain.supervision.WARDENS", mine)
+    before = ground.start("daemon_and_stay")
+    assert mine._nursery is not None
+    mine._nursery.send_signal(number)
+    mine._nursery.wait(60)
+    assert before.wait(0) is None
+    after = ground.run("quick")
+    assert after.exit_code == 7
+    before.stop()
+    ended = before.wait(20_000)
+    assert ended is not None
+    assert (ended.reason, ended.left) == (Reason.STOPPED, 0)
+    mine.end()
+
+
+def test_a_nursery_ends_with_its_supervisor_and_holds_nothing_of_its_wardens(
+    tmp_path: Path,
+) -> None:
+    child, record = killed_supervisor(tmp_path, "daemon_and_stay")
+    assert record.warden is not None
+    warden = look(record.warden.pid)
+    assert warden is not None
+    nursery = look(warden.parent)
+    assert nursery is not None
+    assert nursery.parent == child.process.pid
+    held = [
+        str(Path(f"/proc/{warden.parent}/fd/{at}").readlink())
+        for at in os.listdir(f"/proc/{warden.parent}/fd")
+    ]
+    assert sorted(held)[:3] == ["/dev/null"] * 3
+    assert [name.partition(":")[0] for name in sorted(held)[3:]] == ["socket"]
+    child.kill()
+    until(lambda: look(nursery.identity.pid) is None)
+    until(lambda: running(tmp_path) == [], 5)
+    assert all(not swept.left for swept in recover(tmp_path))
 
 
 def test_orders_may_be_longer_than_a_pipe(ground: Ground) -> None:
@@ -276,9 +318,11 @@ def killed_once(here: Path, chance: random.Random) -> bool:
         until(lambda: list(here.iterdir()))
         time.sleep(chance.uniform(0, 0.4))
         if chance.random() < 0.5:
-            for warden in below(child.process.pid):
-                if warden.parent == child.process.pid:
-                    send(warden.identity, signal.SIGKILL)
+            seen = below(child.process.pid)
+            nurseries = {one.identity.pid for one in seen if one.parent == child.process.pid}
+            for one in seen:
+                if one.parent in nurseries or one.identity.pid in nurseries:
+                    send(one.identity, signal.SIGKILL)
     finally:
         child.kill()
     left = bool(running(here))

@@ -559,10 +559,9 @@ def test_a_folder_without_a_lock_is_left_alone_for_a_while(
 
 
 def test_nothing_is_started_where_a_group_cannot_be_joined(host: Host, tmp_path: Path) -> None:
-    from remit.isolation.cell import PROGRAMS
+    from remit.isolation.cell import DOOR, EMPTY, SHELL
 
-    argv = [sys.executable, "-I", "-S", str(PROGRAMS / "enter.py"), "/nowhere/cgroup.procs"]
-    argv += ["/dev/null", "--"]
+    argv = [SHELL, "-c", DOOR, "remit-enter", "/nowhere/cgroup.procs", "/dev/null", EMPTY, "python"]
     done = run_bounded(
         [*argv, "/usr/bin/env"],
         cwd=tmp_path,

@@ -95,15 +95,15 @@ def kept_environment(patch: pytest.MonkeyPatch, _tmp: Path) -> None:
     patch.setattr(
         layout, "variables", lambda room, tools: without(whole(room, tools), "--clearenv")
     )
-    enter = Path(__file__).with_name("enter_dirty.py")
-    assert enter.exists()
     from remit.isolation import cell
 
-    patch.setattr(cell, "ENTER", enter)
+    clean = 'exec "$empty" -i "$program"'
+    assert cell.DOOR.count(clean) == 1
+    patch.setattr(cell, "DOOR", cell.DOOR.replace(clean, 'exec "$program"'))
 
 
 def no_landlock(patch: pytest.MonkeyPatch, tmp: Path) -> None:
-    _edit(patch, tmp, 'landlock(plan["writable"])', "pass")
+    _edit(patch, tmp, "landlock(writable)", "pass")
 
 
 def both_gone(patch: pytest.MonkeyPatch, tmp: Path) -> None:
@@ -128,7 +128,7 @@ def all_powers(patch: pytest.MonkeyPatch, tmp: Path) -> None:
 
 
 def no_limits(patch: pytest.MonkeyPatch, tmp: Path) -> None:
-    _edit(patch, tmp, 'limit(plan["limits"])', "pass")
+    _edit(patch, tmp, "limit(*limits)", "pass")
     patch.setattr(groups, "make", lambda limits: groups.Groups())
 
 

@@ -6,7 +6,6 @@ that parity was proved, which says nothing about this version: only speed is mea
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections.abc import Iterator
@@ -37,6 +36,24 @@ IDENTITY: Final = {
     "GIT_AUTHOR_NAME": "bench", "GIT_AUTHOR_EMAIL": "bench@example.org",
     "GIT_COMMITTER_NAME": "bench", "GIT_COMMITTER_EMAIL": "bench@example.org",
 }  # fmt: skip
+
+
+_WORK: Final = """set -e
+test -s "$REMIT_BRIEF"
+echo '{"text": "at work"}' >> "$REMIT_PROGRESS"
+file="file-${REMIT_ITEM#W-}.txt"
+echo hello > "$file"
+git add "$file"
+git -c user.name=bench -c user.email=bench@example.org -c commit.gpgsign=false commit -q --no-verify -m "Add $file"
+"""
+_REVIEW: Final = """set -e
+grep -q "^# Review $REMIT_ITEM" "$REMIT_BRIEF"
+grep -qx hello "file-${REMIT_ITEM#W-}.txt"
+"""
+_REPORT: Final = """printf '{"schema": "remit.agent-report.v1", "outcome": "done", "head": "%s", "summary": "a file"}' \\
+    "$(git rev-parse HEAD)" > "$REMIT_REPORT"
+"""
+"""The agents: scripts that speak the file protocol. What an interpreter of theirs costs is not remit's."""
 
 
 def check(number: int) -> tuple[str, ...]:
@@ -70,10 +87,7 @@ class Stage:
 
     def agent(self, name: str) -> Agent:
         """A scripted agent: the one that works, or the one that reviews."""
-        script = self.scripts / f"{name}.json"
-        command = ("{python}", "-m", "remit.drain.scripted", str(script))
-        source = str(Path(__file__).resolve().parents[2])
-        return Agent(name, command, output=Speaks.JSON_LINES, set=(("PYTHONPATH", source),))
+        return Agent(name, ("sh", str(self.scripts / f"{name}.sh")), output=Speaks.TEXT)
 
     def bounds(self) -> RunBounds:
         """Wide enough for all items, and as parallel as there are agents."""
@@ -119,15 +133,8 @@ def git(cwd: Path, *arguments: str) -> str:
 
 def _scripts(stage: Stage) -> None:
     stage.scripts.mkdir()
-    done = {
-        f"W-{number}": [
-            {"do": "commit", "path": f"file-{number}.txt", "text": "hello\n"},
-            {"do": "report"},
-        ]
-        for number in range(1, stage.items + 1)
-    }
-    (stage.scripts / "work.json").write_text(json.dumps({"items": done}))
-    (stage.scripts / "review.json").write_text(json.dumps({"default": [{"do": "report"}]}))
+    (stage.scripts / "work.sh").write_text(_WORK + _REPORT)
+    (stage.scripts / "review.sh").write_text(_REVIEW + _REPORT)
 
 
 def _work(stage: Stage) -> None:

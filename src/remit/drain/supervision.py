@@ -18,9 +18,6 @@ import os
 import secrets
 import select
 import selectors
-import subprocess
-import sys
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -35,15 +32,12 @@ from remit.drain.leftovers import TOKEN, Record
 from remit.drain.limits import Limits
 from remit.drain.output import Line, Lines
 from remit.drain.processes import Identity, WardenLost, boot_id, look
+from remit.drain.wardens import WARDENS
 from remit.machine.processes import Captured, HeadAndTail, absolute_path
 
 OnLine = Callable[[str, Line], None]
 """Is told of each line, with ``stdout`` or ``stderr``, on the thread that reads."""
 
-_BOOT: Final = (
-    "import sys; sys.path.append(sys.argv[1]); from remit.drain.warden import main; main()"
-)
-_SOURCE: Final = str(Path(__file__).resolve().parents[2])
 _READ_BYTES: Final = 65_536
 _LOOK_S: Final = 0.2
 _GREETING_S: Final = 10.0
@@ -212,30 +206,9 @@ class Process:
 
     def _launch(self, config: dict[str, Any], stdin: bytes) -> None:
         """Start the warden, and through it the program. Raises ``OSError``."""
-        reading, writing = os.pipe()
-        try:
-            with tempfile.TemporaryFile() as feed:
-                feed.write(stdin)
-                feed.seek(0)
-                config |= {"status_fd": writing, "stdin_fd": feed.fileno()}
-                self._warden = subprocess.Popen(
-                    [sys.executable, "-I", "-S", "-c", _BOOT, _SOURCE],
-                    cwd="/",
-                    env={},
-                    stdin=subprocess.PIPE,
-                    stdout=subprocess.PIPE,
-                    stderr=subprocess.PIPE,
-                    pass_fds=(writing, feed.fileno()),
-                    start_new_session=True,
-                )
-        except BaseException:
-            os.close(reading)
-            raise
-        finally:
-            os.close(writing)
-        assert self._warden.stdin is not None
+        self._warden = WARDENS.fork(stdin)
         self._control = self._warden.stdin.fileno()
-        self._status = reading
+        self._status = self._warden.status
         try:
             self._greet(config)
         except BaseException:
@@ -274,7 +247,6 @@ class Process:
             data = data[os.write(self._control, data) :]
 
     def _said(self) -> str:
-        assert self._warden.stderr is not None
         said = os.read(self._warden.stderr.fileno(), 4096).decode("utf-8", "replace").strip()
         return said.splitlines()[-1][:300] if said else "it said nothing"
 
@@ -385,12 +357,8 @@ class Process:
         """Let go of the warden: at the end of its pipe it ends by itself."""
         with self._lock:
             self._asked = self._asked or (Reason.STOPPED, "", time.monotonic())
-            for pipe in (self._warden.stdin, self._warden.stdout, self._warden.stderr):
-                if pipe is not None:
-                    pipe.close()
-        os.close(self._status)
-        try:
-            self._warden.wait(self.limits.stop_ms / 1000 + _PATIENCE_S)
-        except subprocess.TimeoutExpired:
+            self._warden.close()
+        if not self._warden.wait(self.limits.stop_ms / 1000 + _PATIENCE_S):
             self._warden.kill()
-            self._warden.wait()
+            self._warden.wait(_PATIENCE_S)
+        os.close(self._warden.handle)

@@ -7,7 +7,7 @@ pipe ends, the supervisor is dead and the warden ends the tree by itself.
 
 Whom it sees below it, it writes down, for the case that it is killed together with its supervisor.
 
-It runs ``python -I -S`` with a few standard modules, has one thread, and writes nothing else but its report.
+It is forked from the nursery (``remit.drain.nursery``), has one thread, and writes nothing else but its report.
 It never signals a process that is not below it.
 """
 
@@ -290,10 +290,10 @@ def read_config() -> tuple[dict[str, Any], bytes]:
     return json.loads(line), rest
 
 
-def main() -> None:
-    """What the supervisor starts."""
+def main(status_fd: int, stdin_fd: int) -> None:
+    """Keep watch for the supervisor at the other end of these descriptors and the three standard ones."""
     config, rest = read_config()
-    config["warden"] = os.getpid()
+    config |= {"warden": os.getpid(), "status_fd": status_fd, "stdin_fd": stdin_fd}
     prctl(_SUBREAPER, 1)
     wake, waking = os.pipe()
     for end in (wake, waking):
@@ -307,7 +307,3 @@ def main() -> None:
     warden = Warden(config | {"wake_fd": wake}, rest)
     if warden.start():
         warden.run()
-
-
-if __name__ == "__main__":
-    main()

@@ -17,11 +17,13 @@ from pathlib import Path
 
 from remit.isolation import groups, layout, probes, remains
 from remit.isolation.egress import EgressProxy
+from remit.isolation.inside import launch as _launch  # noqa: F401  # so it is compiled once for all cells
 from remit.machine.processes import Finished, run_bounded
 from remit.ports.sandbox import Breach, EgressTry, Probe, Room, SandboxCode, SandboxRefusal
 
 PROGRAMS = Path(__file__).with_name("inside")
-ENTER = PROGRAMS / "enter.py"
+DOOR = (PROGRAMS / "enter.sh").read_text(encoding="utf-8")
+SHELL, EMPTY = "/bin/sh", "/usr/bin/env"
 WALLS = "walls"
 """The file of a cell that holds bubblewrap's arguments; its folder is the owner's alone."""
 FILES_LIMIT = 200_000
@@ -82,8 +84,8 @@ class BubblewrapCell:
 
     def prefix(self) -> tuple[str, ...]:
         """What starts a command that no guest chose: a registered row, a program of remit's own."""
-        enter = [sys.executable, "-I", "-S", str(ENTER), self.groups.joins]
-        enter += [str(self.folder / WALLS), "--", str(self.tools.bwrap)]
+        enter = [SHELL, "-c", DOOR, "remit-enter", self.groups.joins, str(self.folder / WALLS)]
+        enter += [EMPTY, sys.executable, str(self.tools.bwrap)]
         return (*enter, *layout.closing(self.room, self.tools))
 
     def run(

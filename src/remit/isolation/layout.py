@@ -11,7 +11,6 @@ its owner meant: the root, a system folder, a whole home, one that leads through
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -34,6 +33,10 @@ _ETC = (
 _NEVER = ("/", "/boot", "/dev", "/etc", "/proc", "/run", "/sys", "/tmp", "/var", *_SYSTEM)
 _HOMES = ("/home", "/root", "/Users")
 _RUN_BYTES = 1_048_576
+_RUN = (
+    f"import sys; sys.path.insert(0, '{INSIDE}/inside'); from {{name}} import main;"
+    " sys.exit(main())"
+)
 
 _FILES = {
     "passwd": f"guest:x:{GUEST_ID}:{GUEST_ID}:guest:{HOME}:/bin/sh\n",
@@ -204,19 +207,25 @@ def arguments(room: Room, tools: Tools, folder: Path, programs: Path) -> list[st
 def closing(room: Room, tools: Tools) -> list[str]:
     """The command that closes the cell from inside and then becomes the guest's."""
     limits = room.limits
-    plan = {
-        "limits": {
-            "processes": limits.processes,
-            "memory_bytes": limits.memory_bytes,
-            "file_bytes": limits.file_bytes,
-            "open_files": limits.open_files,
-        },
-        "writable": [
-            *("/tmp", HOME, "/dev/shm"),
-            *(str(path) for path, writable in mounts(room) if writable),
-        ],
-        "forward": FORWARD_PORT if room.egress.hosts else 0,
-        "socket": SOCKET,
-    }
-    said = json.dumps(plan, separators=(",", ":"))
-    return [str(tools.python), "-I", "-S", f"{INSIDE}/inside/launch.py", said, "--"]
+    figures = (
+        limits.processes,
+        limits.memory_bytes,
+        limits.file_bytes,
+        limits.open_files,
+        FORWARD_PORT if room.egress.hosts else 0,
+    )
+    writable = (str(path) for path, written in mounts(room) if written)
+    said = [
+        ",".join(str(figure) for figure in figures),
+        SOCKET,
+        "/tmp",
+        HOME,
+        "/dev/shm",
+        *writable,
+    ]
+    return [*program(tools, "launch"), *said, "--"]
+
+
+def program(tools: Tools, name: str) -> list[str]:
+    """What runs a program of remit's own inside a cell, by its name and without compiling it again."""
+    return [str(tools.python), "-I", "-S", "-c", _RUN.format(name=name)]

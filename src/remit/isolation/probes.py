@@ -23,11 +23,10 @@ import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final
 
 from remit.core.checks import Result
-from remit.isolation import layout
+from remit.isolation import layout, remains
 from remit.isolation.inside import escapes
 from remit.ports.sandbox import Probe
 
@@ -56,8 +55,8 @@ class Traps:
 @contextlib.contextmanager
 def laid(cell: BubblewrapCell) -> Iterator[Traps]:
     """Lay the traps for one cell, and clear them away."""
-    with TemporaryDirectory(prefix="remit-probe-") as name, contextlib.ExitStack() as stack:
-        folder = Path(name).resolve()
+    with contextlib.ExitStack() as stack:
+        folder = stack.enter_context(remains.held("traps"))
         mark = f"remit-probe-{secrets.token_hex(8)}"
         (folder / "canary").write_text("untouched\n")
         (folder / "secret").write_text(f"{mark}\n")
@@ -167,7 +166,7 @@ def run(cell: BubblewrapCell) -> tuple[Probe, ...]:
 
 
 def _tried(cell: BubblewrapCell, traps: Traps) -> tuple[Probe, ...]:
-    argv = [str(cell.tools.python), "-I", "-S", f"{layout.INSIDE}/inside/escapes.py"]
+    argv = layout.program(cell.tools, "escapes")
     plan = json.dumps(traps.plan).encode()
     done = cell.run(argv, timeout_ms=TIMEOUT_MS, output_limit_bytes=_OUTPUT_BYTES, stdin=plan)
     said = done.stderr.whole().decode("utf-8", "replace").strip()

@@ -1,5 +1,7 @@
 """What a cell keeps on the host while it lives, and clearing away what a killed process left of one.
 
+What else holds foreign bytes for a moment, such as a change that is scanned, lies in such a folder too.
+
 Each cell has a folder that only its owner may enter, with a lock held for as long as the process
 that made the cell lives. Whoever makes the next cell looks at the other folders: one whose lock can
 be had is nobody's any more, and its control groups are emptied and removed with it. A lock and not a
@@ -17,6 +19,7 @@ import shutil
 import stat
 import tempfile
 import time
+from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Final
@@ -48,6 +51,18 @@ def claim(closing: ExitStack) -> Path:
                 closing.push(making.pop_all())
                 return folder
     raise OSError(errno.EAGAIN, "others clear away each folder that is made", tempfile.gettempdir())
+
+
+@contextlib.contextmanager
+def held(name: str) -> Iterator[Path]:
+    """A new folder of this name in a folder that is cleared away with its process, whatever ends that.
+
+    Raises ``OSError`` where none can be made.
+    """
+    with ExitStack() as closing:
+        folder = claim(closing) / name
+        folder.mkdir()
+        yield folder
 
 
 def note(folder: Path, groups: Groups) -> None:

@@ -20,11 +20,11 @@ import shutil
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 from remit.core.checks import Result
 from remit.core.gitfacts import RepositoryRefusal
+from remit.isolation import remains
 from remit.machine.git import Git
 from remit.machine.processes import Finished, absolute_path, run_bounded
 from remit.machine.reading import read_beneath
@@ -164,10 +164,10 @@ class Kingfisher:
         begin()
         rules = self._rules(program)
         rules.mkdir(parents=True, mode=0o700, exist_ok=True)
-        with TemporaryDirectory(prefix="remit-scan-") as empty:
+        with remains.held("empty") as empty:
             # Rules are compiled where nothing of a guest's is near, and only read from then on:
             # whoever got the better of the scanner must not be there at the next scan.
-            self._run(program, Path(empty).resolve(), rules, compiling=True)
+            self._run(program, empty, rules, compiling=True)
 
     def _rules(self, program: Path) -> Path:
         """Where the compiled rules of this program lie."""
@@ -178,10 +178,10 @@ class Kingfisher:
         self, program: Path, folder: Path, rules: Path, *, compiling: bool
     ) -> Finished | SecretScan:
         """Run the scanner once in a cell of its own."""
-        with TemporaryDirectory(prefix="remit-scan-") as name:
+        with remains.held("room") as empty:
             room = Room(
                 "secret-scan",
-                Path(name).resolve(),
+                empty,
                 writable=(rules,) if compiling else (),
                 read_only=(folder, program, *(() if compiling else (rules,))),
                 commands=(str(program),),

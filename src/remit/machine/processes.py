@@ -15,13 +15,15 @@ process groups only the program itself is killed.
 from __future__ import annotations
 
 import contextlib
+import math
 import os
+import select
 import signal
 import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -89,23 +91,63 @@ class HeadAndTail:
             return Captured(bytes(self._head), tail, cut)
 
 
-class _Capture(threading.Thread):
-    """Reads one pipe to its end, keeping a bounded head and tail; it owns and closes the pipe."""
+class _Reading:
+    """Reads what a program writes, and waits for its end, on the thread that asks.
 
-    def __init__(self, pipe: IO[bytes], limit_bytes: int) -> None:
-        super().__init__(name="remit-capture", daemon=True)
-        self._pipe = pipe
-        self._kept = HeadAndTail(limit_bytes)
+    A thread for each pipe and one that waits would cost more than a short program does.
+    """
 
-    def run(self) -> None:
-        """Read until the last writer closes the pipe."""
-        with self._pipe, contextlib.suppress(OSError):
-            while chunk := os.read(self._pipe.fileno(), _READ_BYTES):
-                self._kept.keep(chunk)
+    def __init__(self, process: subprocess.Popen[bytes], limit_bytes: int) -> None:
+        pipes = [pipe for pipe in (process.stdout, process.stderr) if pipe is not None]
+        self._open = {pipe.fileno(): (pipe, HeadAndTail(limit_bytes)) for pipe in pipes}
+        self._kept = [kept for _, kept in self._open.values()]
+        self._end = _end_of(process)
+        self.ended = False
+        self._poll = select.poll()
+        for at in (self._end, *self._open):
+            self._poll.register(at, select.POLLIN)
 
-    def captured(self) -> Captured:
-        """Return what was kept so far."""
-        return self._kept.captured()
+    def until_ended(self, seconds: float) -> bool:
+        """Read until the program itself has ended; False where it has not after so long."""
+        return self._go_on(seconds, lambda: self.ended)
+
+    def until_closed(self, seconds: float) -> None:
+        """Read until the last writer closes each pipe, and not longer than that; then close them."""
+        self._go_on(seconds, lambda: not self._open)
+        for at in list(self._open):
+            self._close(at)
+        os.close(self._end)
+
+    def captured(self) -> list[Captured]:
+        """Return what was kept so far of each output."""
+        return [kept.captured() for kept in self._kept]
+
+    def _go_on(self, seconds: float, done: Callable[[], bool]) -> bool:
+        until = time.monotonic() + seconds
+        while not done():
+            left_ms = math.ceil((until - time.monotonic()) * 1000)
+            if left_ms <= 0:
+                return False
+            for at, _ in self._poll.poll(left_ms):
+                if at == self._end:
+                    self.ended = True
+                    self._poll.unregister(at)
+                else:
+                    self._read(at)
+        return True
+
+    def _read(self, at: int) -> None:
+        chunk = b""
+        with contextlib.suppress(OSError):
+            chunk = os.read(at, _READ_BYTES)
+        if chunk:
+            self._open[at][1].keep(chunk)
+        else:
+            self._close(at)
+
+    def _close(self, at: int) -> None:
+        self._poll.unregister(at)
+        self._open.pop(at)[0].close()
 
 
 def run_bounded(
@@ -143,28 +185,23 @@ def run_bounded(
             stderr=subprocess.STDOUT if merge_stderr else subprocess.PIPE,
             start_new_session=True,
         )
-    pipes = [pipe for pipe in (process.stdout, process.stderr) if pipe is not None]
-    captures = [_Capture(pipe, output_limit_bytes) for pipe in pipes]
-    for capture in captures:
-        capture.start()
-    ended = _watch(process)
+    reading = _Reading(process, output_limit_bytes)
     with _GUARD:
         _RUNNING.add(process)
     try:
-        timed_out = not ended.wait(timeout_ms / 1000)
+        timed_out = not reading.until_ended(timeout_ms / 1000)
         if timed_out:
             _signal_group(process, signal.SIGTERM)
-            ended.wait(grace_ms / 1000)
+            reading.until_ended(grace_ms / 1000)
     finally:
         _signal_group(process, _KILL)
-        ended.wait(_KILL_WAIT_S)
+        reading.until_ended(_KILL_WAIT_S)
         with _GUARD:
             _RUNNING.discard(process)
         exit_code = _reap(process)
     duration_ms = int((time.monotonic() - started) * 1000)
-    for capture in captures:
-        capture.join(_DRAIN_S)
-    kept = [capture.captured() for capture in captures] + [Captured(b"", b"", 0)]
+    reading.until_closed(_DRAIN_S)
+    kept = [*reading.captured(), Captured(b"", b"", 0)]
     return Finished(exit_code, timed_out, duration_ms, kept[0], kept[1])
 
 
@@ -191,7 +228,7 @@ def absolute_path(path: str) -> str:
     An empty or relative one means "where the program runs", and that is a folder whose files
     somebody else wrote: a file called ``git`` or ``python3`` in it would be taken for the program.
     """
-    return os.pathsep.join(entry for entry in path.split(os.pathsep) if Path(entry).is_absolute())
+    return os.pathsep.join(entry for entry in path.split(os.pathsep) if entry.startswith(os.sep))
 
 
 _KILL = getattr(signal, "SIGKILL", signal.SIGTERM)
@@ -205,9 +242,11 @@ def _reap(process: subprocess.Popen[bytes]) -> int:
         return -int(_KILL)
 
 
-def _watch(process: subprocess.Popen[bytes]) -> threading.Event:
-    """Return an event that is set when the process ends, without reaping it where that can be."""
-    ended = threading.Event()
+def _end_of(process: subprocess.Popen[bytes]) -> int:
+    """A descriptor that can be read once the process has ended, without reaping it where that can be."""
+    with contextlib.suppress(AttributeError, OSError):
+        return os.pidfd_open(process.pid)
+    ended, ending = os.pipe()
 
     def wait() -> None:
         try:
@@ -218,7 +257,7 @@ def _watch(process: subprocess.Popen[bytes]) -> threading.Event:
         except ChildProcessError:
             pass  # somebody reaped it already, so it has ended
         finally:
-            ended.set()
+            os.close(ending)
 
     threading.Thread(target=wait, name="remit-watch", daemon=True).start()
     return ended

@@ -15,7 +15,7 @@ from typing import Final
 from remit.core.gitfacts import RepositoryRefusal
 from remit.machine.git import Git, Trust
 from remit.repository.host import Host
-from remit.repository.observing import Upstream
+from remit.repository.remotes import Upstream
 
 _LATEST: Final = 200
 """As many notes of each kind are looked at."""

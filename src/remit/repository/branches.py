@@ -16,8 +16,9 @@ from collections.abc import Iterable
 from remit.core.gitfacts import RepositoryCode, RepositoryRefusal
 from remit.machine.git import Trust, failed
 from remit.repository.host import Host
-from remit.repository.observing import Reviewed, Upstream, remote_said, ssh_settings
+from remit.repository.observing import Reviewed
 from remit.repository.patches import PatchIdentity, patch_identity
+from remit.repository.remotes import Upstream, remote_said, ssh_settings
 
 _OPERATION = "observe the attempt's branch"
 

@@ -16,7 +16,6 @@ configuration names could run code at checkout, and none is read.
 
 from __future__ import annotations
 
-import os
 import tempfile
 from pathlib import Path
 
@@ -35,7 +34,8 @@ from remit.machine.git import GitRun, failed
 from remit.repository import guests
 from remit.repository.before import main_before
 from remit.repository.host import Host
-from remit.repository.observing import Upstream
+from remit.repository.laying import borrow, new_repository, quoted
+from remit.repository.remotes import Upstream
 
 COMMIT_LIMIT_COUNT = 1_000
 """How many commits a `Takeover` lists at most."""
@@ -54,7 +54,7 @@ def make_clone(
     if refusal := claim_directory(directory, operation):
         return refusal
     base_ref = attempt_ref(attempt_id, "base")
-    refusal = host.keep_ref(base_ref, main.main_sha, operation) or _fill_clone(
+    refusal = host.keep_refs(main.main_sha, operation, base_ref) or _fill_clone(
         host, main, directory, branch, sharing, operation
     )
     if refusal is not None:
@@ -77,39 +77,41 @@ def _fill_clone(
     if refusal := new_repository(host, directory, operation):
         return refusal
     git_dir = directory / ".git"
+    with (git_dir / "config").open("a", encoding="utf-8") as file:
+        file.write(_settings(main, name, tracking, branch))
+    (git_dir / "HEAD").write_text(f"ref: {ours}\n", encoding="ascii")
+    refs = f"create {ours} {main.main_sha}\n"
     if sharing is ObjectSharing.BORROWED:
         borrow(git_dir / "objects", host.common_dir / "objects")
-    source = str(host.common_dir)
-    steps = [
-        fetch_args(source, f"{main.main_sha}:{tracking}"),
-        ["config", f"remote.{main.remote}.url", main.url],
-        [
-            "config",
-            f"remote.{main.remote}.fetch",
-            f"+refs/heads/{name}:{tracking}",
-        ],
-        ["config", f"branch.{branch}.remote", main.remote],
-        ["config", f"branch.{branch}.merge", ours],
-        ["symbolic-ref", "HEAD", ours],
-        ["update-ref", ours, main.main_sha],
-        ["reset", "--quiet", "--hard", main.main_sha],
-    ]
-    return _in_order(host, directory, steps, operation, RepositoryCode.CLONE_FAILED)
+        refs += f"create {tracking} {main.main_sha}\n"
+    else:
+        fetch = fetch_args(str(host.common_dir), f"{main.main_sha}:{tracking}")
+        refusal = _step(host, directory, fetch, operation, RepositoryCode.CLONE_FAILED)
+        if refusal is not None:
+            return refusal
+    made = host.git.run(
+        ["update-ref", "--stdin"],
+        cwd=directory,
+        operation=operation,
+        git_dir=git_dir,
+        stdin=refs.encode(),
+    )
+    if isinstance(made, RepositoryRefusal):
+        return _as(made, RepositoryCode.CLONE_FAILED)
+    reset = ["reset", "--quiet", "--hard", main.main_sha]
+    return _step(host, directory, reset, operation, RepositoryCode.CLONE_FAILED)
 
 
-def new_repository(host: Host, directory: Path, operation: str) -> RepositoryRefusal | None:
-    """Lay an empty repository without template, so without hooks, in the host's hash."""
-    hash_name = "sha256" if len(host.zero) == 64 else "sha1"
-    args = ["init", "--quiet", "--template=", f"--object-format={hash_name}"]
-    args += ["--initial-branch=remit", "--", str(directory)]
-    done = host.git.run(args, cwd=directory, operation=operation)
-    return done if isinstance(done, RepositoryRefusal) else None
-
-
-def borrow(objects: Path, lender: Path) -> None:
-    """Let a repository's objects be read from a lender's as well."""
-    (objects / "info").mkdir(exist_ok=True)
-    (objects / "info" / "alternates").write_bytes(os.fsencode(lender) + b"\n")
+def _settings(main: MainObservation, name: str, tracking: str, branch: str) -> str:
+    """The settings of a clone: where it came from, and where its branch goes."""
+    return (
+        f"[remote {quoted(main.remote)}]\n"
+        f"\turl = {quoted(main.url)}\n"
+        f"\tfetch = {quoted(f'+refs/heads/{name}:{tracking}')}\n"
+        f"[branch {quoted(branch)}]\n"
+        f"\tremote = {quoted(main.remote)}\n"
+        f"\tmerge = {quoted(f'refs/heads/{branch}')}\n"
+    )
 
 
 def fetch_args(source: str, refspec: str) -> list[str]:
@@ -118,25 +120,13 @@ def fetch_args(source: str, refspec: str) -> list[str]:
     return [*args, "--refmap=", "--end-of-options", source, refspec]
 
 
-def _in_order(
-    host: Host,
-    directory: Path,
-    steps: list[list[str]],
-    operation: str,
-    otherwise: RepositoryCode,
+def _step(
+    host: Host, directory: Path, args: list[str], operation: str, otherwise: RepositoryCode
 ) -> RepositoryRefusal | None:
-    """Run the steps in the repository at `directory`, stopping at the first that fails."""
-    for step in steps:
-        done = host.git.run(
-            step,
-            cwd=directory,
-            operation=operation,
-            git_dir=directory / ".git",
-            network=step[0] in ("fetch", "reset", "checkout"),
-        )
-        if isinstance(done, RepositoryRefusal):
-            return _as(done, otherwise)
-    return None
+    """Run git in the repository at `directory`."""
+    git_dir = directory / ".git"
+    done = host.git.run(args, cwd=directory, operation=operation, git_dir=git_dir, network=True)
+    return _as(done, otherwise) if isinstance(done, RepositoryRefusal) else None
 
 
 def _as(refusal: RepositoryRefusal, code: RepositoryCode) -> RepositoryRefusal:
@@ -170,9 +160,8 @@ def take_over(
     kept = attempt_ref(attempt_id, f"taken/{head}")
     refusal = _bring(host, clone_dir, head, kept, operation)
     refusal = refusal or host.require_commit(head, operation)
-    refusal = refusal or host.keep_ref(kept, head, operation)
     ref = attempt_ref(attempt_id, "head")
-    refusal = refusal or host.keep_ref(ref, head, operation)
+    refusal = refusal or host.keep_refs(head, operation, kept, ref)
     if refusal is not None:
         return refusal
     base = host.merge_base(head, main_sha, operation)
@@ -184,13 +173,13 @@ def take_over(
         if isinstance(landed_on, RepositoryRefusal):
             return landed_on
         before = base = landed_on or head
-    listed = host.run(
+    listed = host.ask(
         ["rev-list", "--topo-order", f"--max-count={COMMIT_LIMIT_COUNT + 1}", head, f"^{before}"],
         operation,
     )
     if isinstance(listed, RepositoryRefusal):
         return listed
-    tree = host.run(["rev-parse", "--verify", f"{head}^{{tree}}"], operation)
+    tree = host.tree(head, operation)
     if isinstance(tree, RepositoryRefusal):
         return tree
     newest_first = listed.text.split()
@@ -202,7 +191,7 @@ def take_over(
         commits=tuple(reversed(newest_first[:COMMIT_LIMIT_COUNT])),
         commits_truncated=len(newest_first) > COMMIT_LIMIT_COUNT,
         ref=ref,
-        tree=tree.text,
+        tree=tree,
     )
 
 
@@ -247,6 +236,7 @@ def _bring(
         )
     if isinstance(fetched, RepositoryRefusal):
         return _as(fetched, RepositoryCode.TAKEOVER_FAILED)
+    host.seen.add(head)
     return None
 
 
@@ -282,23 +272,19 @@ def clean_checkout(host: Host, sha: str, directory: Path) -> CheckoutMade | Repo
     refusal = new_repository(host, directory, operation)
     if refusal is None:
         borrow(directory / ".git" / "objects", host.common_dir / "objects")
-        steps = [["checkout", "--quiet", "--detach", "--force", "--no-guess", sha]]
-        refusal = _in_order(host, directory, steps, operation, RepositoryCode.CHECKOUT_FAILED)
+        args = ["checkout", "--quiet", "--detach", "--force", "--no-guess", sha]
+        refusal = _step(host, directory, args, operation, RepositoryCode.CHECKOUT_FAILED)
     if refusal is not None:
         remove_tree(directory)
         return refusal
-    shown = host.git.run(
-        ["rev-parse", "HEAD", "HEAD^{tree}"],
-        cwd=directory,
-        operation=operation,
-        git_dir=directory / ".git",
-    )
-    if isinstance(shown, RepositoryRefusal):
-        return shown
-    head, tree = shown.text.split("\n")
+    head = (directory / ".git" / "HEAD").read_text(encoding="ascii", errors="replace").strip()
     if head != sha:
         remove_tree(directory)
-        return failed(operation, f"HEAD is {head}", "", RepositoryCode.CHECKOUT_FAILED)
+        return failed(operation, f"HEAD is {head[:80]}", "", RepositoryCode.CHECKOUT_FAILED)
+    tree = host.tree(sha, operation)
+    if isinstance(tree, RepositoryRefusal):
+        remove_tree(directory)
+        return tree
     return CheckoutMade(str(directory), sha, tree)
 
 

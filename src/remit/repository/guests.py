@@ -131,10 +131,11 @@ def left_behind(
         status = ["status", "--porcelain", "-z", "--no-renames", "--untracked-files=normal"]
         status.append("--ignore-submodules=all")
         git_dir = staging / ".git"
-        for args in (["update-ref", "--no-deref", "HEAD", head], ["read-tree", head]):
-            done = host.git.run(args, cwd=clone_dir, operation=operation, git_dir=git_dir)
-            if isinstance(done, RepositoryRefusal):
-                return done
+        (git_dir / "HEAD").write_text(f"{head}\n", encoding="ascii")
+        args = ["read-tree", head]
+        done = host.git.run(args, cwd=clone_dir, operation=operation, git_dir=git_dir)
+        if isinstance(done, RepositoryRefusal):
+            return done
         shown = host.git.run(status, cwd=clone_dir, operation=operation, git_dir=git_dir)
         if isinstance(shown, RepositoryRefusal):
             return shown

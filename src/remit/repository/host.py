@@ -11,12 +11,14 @@ damaged history is a refusal, never "not merged".
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from remit.core.gitfacts import RepositoryCode, RepositoryRefusal, is_full_sha
 from remit.machine.git import Git, GitRun, Trust, failed
+from remit.repository.remembered import Answers, Looks, Settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +27,8 @@ class Host:
 
     `common_dir` is the directory that all its worktrees share; `top` is where relative remote
     paths start (the work tree, or `common_dir` of a bare repository); `zero` is the null object
-    name of its hash. `seen` holds commits that were found here: an object never becomes another.
+    name of its hash. `seen` holds commits that were found here: an object never becomes another. The
+    others are what `repository.remembered` keeps for as long as this value is.
     """
 
     git: Git
@@ -34,6 +37,9 @@ class Host:
     shallow: bool
     zero: str
     seen: set[str] = field(default_factory=set, compare=False, repr=False)
+    answers: Answers = field(default_factory=Answers, compare=False, repr=False)
+    settings: Settings = field(default_factory=Settings, compare=False, repr=False)
+    looks: Looks = field(default_factory=Looks, compare=False, repr=False)
 
     def run(
         self,
@@ -58,6 +64,27 @@ class Host:
             network=network,
             extra=extra,
         )
+
+    def ask(
+        self, args: Sequence[str], operation: str, *, answers: Collection[int] = (0,)
+    ) -> GitRun | RepositoryRefusal:
+        """Run git for an answer that follows from objects alone, named by full names in `args`.
+
+        It is asked once; a shallow repository may be deepened, so there it is asked each time.
+        """
+        key = tuple(args)
+        known = self.answers.get(key)
+        if known is not None:
+            return known
+        done = self.run(args, operation, answers=answers)
+        if isinstance(done, GitRun) and not self.shallow:
+            self.answers.keep(key, done)
+        return done
+
+    def tree(self, sha: str, operation: str) -> str | RepositoryRefusal:
+        """Return the tree of a commit."""
+        done = self.ask(["rev-parse", "--verify", f"{sha}^{{tree}}"], operation)
+        return done if isinstance(done, RepositoryRefusal) else done.text
 
     def object_type(self, sha: str, operation: str) -> str | RepositoryRefusal:
         """Return "commit", "tree", "blob", "tag", or "missing" for a full object name."""
@@ -98,12 +125,12 @@ class Host:
     def is_ancestor(self, older: str, newer: str, operation: str) -> bool | RepositoryRefusal:
         """Say whether `older` is `newer` or lies in its history."""
         args = ["merge-base", "--is-ancestor", older, newer]
-        done = self.run(args, operation, answers=(0, 1))
+        done = self.ask(args, operation, answers=(0, 1))
         return done if isinstance(done, RepositoryRefusal) else done.exit_code == 0
 
     def merge_base(self, one: str, other: str, operation: str) -> str | RepositoryRefusal:
         """Return the best common ancestor, or HISTORY_UNRELATED."""
-        done = self.run(["merge-base", one, other], operation, answers=(0, 1))
+        done = self.ask(["merge-base", one, other], operation, answers=(0, 1))
         if isinstance(done, RepositoryRefusal):
             return done
         if done.exit_code == 1:
@@ -117,6 +144,8 @@ class Host:
 
     def read_ref(self, ref: str, operation: str) -> str | RepositoryRefusal | None:
         """Return what a ref names, or None where there is no such ref."""
+        if plain := self._plain_ref(ref):
+            return plain
         done = self.run(["for-each-ref", "--format=%(refname) %(objectname)", ref], operation)
         if isinstance(done, RepositoryRefusal):
             return done
@@ -125,6 +154,18 @@ class Host:
             if name == ref:
                 return sha
         return None
+
+    def _plain_ref(self, ref: str) -> str:
+        """What a ref of remit's own names that lies in a plain file; empty where git has to say."""
+        if not ref.startswith("refs/remit/"):
+            return ""
+        try:
+            at = os.open(self.common_dir / ref, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+            with os.fdopen(at, "rb") as file:
+                found = file.read(len(self.zero) + 2).decode("ascii", "replace").removesuffix("\n")
+        except OSError:
+            return ""
+        return found if is_full_sha(found) and len(found) == len(self.zero) else ""
 
     def move_ref(
         self, ref: str, new: str, old: str | None, operation: str, *, log: bool = False
@@ -141,19 +182,24 @@ class Host:
         done = self.run(args, operation)
         return done if isinstance(done, RepositoryRefusal) else None
 
-    def keep_ref(self, ref: str, sha: str, operation: str) -> RepositoryRefusal | None:
-        """Make `ref` name `sha`, whatever it named before."""
-        before = self.read_ref(ref, operation)
-        if isinstance(before, RepositoryRefusal):
-            return before
-        return None if before == sha else self.move_ref(ref, sha, before, operation)
+    def keep_refs(self, sha: str, operation: str, *refs: str) -> RepositoryRefusal | None:
+        """Make each of these refs of remit's own name `sha`, whatever it named before; all or none."""
+        wrong = [ref for ref in refs if self._plain_ref(ref) != sha]
+        if not wrong:
+            return None
+        told = "".join(f"option no-deref\nupdate {ref} {sha}\n" for ref in wrong)
+        done = self.run(["update-ref", "--stdin"], operation, stdin=told.encode())
+        return done if isinstance(done, RepositoryRefusal) else None
 
     def config(self, name: str, operation: str) -> str | RepositoryRefusal | None:
-        """Return a setting as the person's git sees it, None where it is not set."""
-        done = self.run(["config", "--get", name], operation, trust=Trust.PERSON, answers=(0, 1))
-        if isinstance(done, RepositoryRefusal):
-            return done
-        return done.text if done.exit_code == 0 else None
+        """Return a setting as the person's git sees it, None where it is not set.
+
+        `name` is as git lists it: section and key in lower case.
+        """
+        found = self.settings.read(self, operation)
+        if isinstance(found, RepositoryRefusal):
+            return found
+        return found[name][-1] if name in found else None
 
 
 def sha_refusal(sha: str, operation: str) -> RepositoryRefusal | None:

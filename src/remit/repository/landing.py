@@ -30,8 +30,10 @@ from remit.core.gitfacts import (
 from remit.machine.git import GitRun, Trust, failed
 from remit.repository import branches as attempt_branches
 from remit.repository.host import Host, sha_refusal
-from remit.repository.observing import Reviewed, Upstream, remote_url
+from remit.repository.laying import new_repository
+from remit.repository.observing import Reviewed
 from remit.repository.patches import PATH_LIMIT_COUNT, patch_identity, path_text
+from remit.repository.remotes import Upstream, one_url, remote_url
 
 OLDEST_GIT = (2, 38)
 """`git merge-tree --write-tree` is there from this version on."""
@@ -108,10 +110,8 @@ def _made(host: Host, wanted: Wanted, operation: str) -> Brought | Clash | Repos
     if isinstance(committer, RepositoryRefusal):
         return committer
     with tempfile.TemporaryDirectory(prefix="remit-integrate-") as name:
-        hash_name = "sha256" if len(host.zero) == 64 else "sha1"
-        args = ["init", "--quiet", "--template=", f"--object-format={hash_name}"]
         bench = _Bench(host, Path(name), operation, committer)
-        laid = host.git.run([*args, "--", name], cwd=Path(name), operation=operation)
+        laid = new_repository(host, Path(name), operation)
         if isinstance(laid, RepositoryRefusal):
             return laid
         make = _rebased if wanted.way is Way.REBASE else _merged
@@ -125,7 +125,7 @@ def _kept(
     host: Host, wanted: Wanted, way: Way, commit: str, operation: str
 ) -> Brought | RepositoryRefusal:
     """Keep what was made, and say which commit of it ships the reviewed change."""
-    tree = host.run(["rev-parse", "--verify", f"{commit}^{{tree}}"], operation)
+    tree = host.tree(commit, operation)
     if isinstance(tree, RepositoryRefusal):
         return tree
     ref = f"refs/remit/integrated/{wanted.item}/{commit}"
@@ -140,10 +140,10 @@ def _kept(
             if way is Way.REBASE:
                 return _differs(wanted, commit, operation)
             ships = wanted.head
-    refusal = host.keep_ref(ref, commit, operation)
+    refusal = host.keep_refs(commit, operation, ref)
     if refusal is not None:
         return refusal
-    return Brought(way, wanted.head, wanted.main, commit, tree.text, ships, ref)
+    return Brought(way, wanted.head, wanted.main, commit, tree, ships, ref)
 
 
 def _differs(wanted: Wanted, commit: str, operation: str) -> RepositoryRefusal:
@@ -163,10 +163,10 @@ def _merged(bench: _Bench, wanted: Wanted) -> str | Clash | RepositoryRefusal:
     tree = _tree(bench, wanted, wanted.main, wanted.head, wanted.head, wanted.base)
     if not isinstance(tree, str):
         return tree
-    before = bench.run(["rev-parse", "--verify", f"{wanted.main}^{{tree}}"])
+    before = bench.host.tree(wanted.main, bench.operation)
     if isinstance(before, RepositoryRefusal):
         return before
-    if tree == before.text:
+    if tree == before:
         return _nothing(bench, wanted)
     said = f"Merge {wanted.item}\n\nApproved was {wanted.head}.\n"
     return _write(
@@ -280,7 +280,7 @@ def _write(
 
 
 def _old(host: Host, operation: str) -> RepositoryRefusal | None:
-    done = host.run(["version"], operation)
+    done = host.ask(["version"], operation)  # one program for as long as this value is
     if isinstance(done, RepositoryRefusal):
         return done
     found = _VERSION.match(done.text)
@@ -317,6 +317,8 @@ def _split(host: Host, upstream: Upstream, operation: str) -> RepositoryRefusal 
     fetched = remote_url(host, upstream.remote, operation)
     if isinstance(fetched, RepositoryRefusal):
         return fetched
+    if one_url(host, upstream.remote, operation):
+        return None
     shown = host.run(
         ["remote", "get-url", "--all", "--push", upstream.remote], operation, trust=Trust.PERSON
     )

@@ -28,28 +28,11 @@ from remit.core.gitfacts import (
 from remit.machine.git import GitRun, Trust, failed
 from remit.repository.host import Host, sha_refusal
 from remit.repository.patches import PatchIdentity, patch_identity
+from remit.repository.remotes import Upstream, remote_said, remote_url, ssh_settings
 
 _MOVE_TRIES = 5
 _TOO_LARGE = RepositoryCode.OUTPUT_TOO_LARGE
 _FIRST_PARENT_LIMIT = 10_000
-
-
-@dataclass(frozen=True, slots=True)
-class Upstream:
-    """The remote and the branch on it that are observed."""
-
-    remote: str
-    main: str
-
-    @property
-    def remote_ref(self) -> str:
-        """The name of main on the remote."""
-        return f"refs/heads/{self.main}"
-
-    @property
-    def observed_ref(self) -> str:
-        """The ref in the host repository that holds the last observed main."""
-        return f"refs/remit/observed/{self.remote}/{self.main}"
 
 
 def observe_main(
@@ -64,7 +47,15 @@ def observe_main(
             "git fetch --unshallow",
             {"path": str(host.common_dir)},
         )
-    url = remote_url(host, upstream.remote, operation)
+    at = (upstream, accept_rewrite)
+    return host.looks.look(at, lambda: _observe(host, upstream, accept_rewrite))
+
+
+def _observe(
+    host: Host, upstream: Upstream, accept_rewrite: bool
+) -> MainObservation | RepositoryRefusal:
+    """Observe on behalf of all who wait for it; once more where another process was faster."""
+    url = remote_url(host, upstream.remote, "observe main")
     if isinstance(url, RepositoryRefusal):
         return url
     seen: MainObservation | RepositoryRefusal | None = None
@@ -83,9 +74,26 @@ def _observe_once(
     previous = host.read_ref(upstream.observed_ref, operation)
     if isinstance(previous, RepositoryRefusal):
         return previous
-    main_sha = _fetch(host, upstream, operation)
+    incoming = f"refs/remit/incoming/{os.getpid()}-{secrets.token_hex(8)}"
+    main_sha = _fetch(host, upstream, incoming, operation)
     if isinstance(main_sha, RepositoryRefusal):
         return main_sha
+    seen = _judged(host, upstream, url, accept_rewrite, (previous, main_sha))
+    moved = isinstance(seen, MainObservation) and previous != main_sha
+    refusal = _noted(host, upstream, incoming, (previous, main_sha) if moved else None)
+    return refusal or seen
+
+
+def _judged(
+    host: Host,
+    upstream: Upstream,
+    url: str,
+    accept_rewrite: bool,
+    mains: tuple[str | None, str],
+) -> MainObservation | RepositoryRefusal:
+    """What the main that was fetched is to the one before."""
+    operation = "observe main"
+    previous, main_sha = mains
     rewritten = False
     if previous is not None and previous != main_sha:
         contained = host.is_ancestor(previous, main_sha, operation)
@@ -98,17 +106,33 @@ def _observe_once(
             return refusal
         if not accept_rewrite:
             return _rewritten(upstream, url, previous, main_sha, operation)
-    if previous != main_sha:
-        refusal = host.move_ref(upstream.observed_ref, main_sha, previous, operation, log=True)
-        if refusal is not None:
-            return refusal
     ref = upstream.remote_ref
     return MainObservation(upstream.remote, url, ref, main_sha, previous, rewritten)
 
 
-def _fetch(host: Host, upstream: Upstream, operation: str) -> str | RepositoryRefusal:
-    """Fetch main into a ref of this call alone, and return the commit that it named."""
-    incoming = f"refs/remit/incoming/{os.getpid()}-{secrets.token_hex(8)}"
+def _noted(
+    host: Host, upstream: Upstream, incoming: str, moved: tuple[str | None, str] | None
+) -> RepositoryRefusal | None:
+    """Drop the ref of this call, and note where main went from where it was seen before."""
+    operation = "observe main"
+    dropped = f"option no-deref\ndelete {incoming}\n"
+    if moved is None:
+        done = host.run(["update-ref", "--stdin"], operation, stdin=dropped.encode())
+        return done if isinstance(done, RepositoryRefusal) else None
+    before, now = moved
+    told = f"option no-deref\nupdate {upstream.observed_ref} {now} {before or host.zero}\n{dropped}"
+    args = ["update-ref", "--create-reflog", "-m", operation, "--stdin"]
+    done = host.run(args, operation, stdin=told.encode())
+    if isinstance(done, RepositoryRefusal):
+        host.move_ref(incoming, "", None, operation)
+        return done
+    return None
+
+
+def _fetch(
+    host: Host, upstream: Upstream, incoming: str, operation: str
+) -> str | RepositoryRefusal:
+    """Fetch main into a ref of this call alone, and return the commit that it names."""
     args = ["-c", f"remote.{upstream.remote}.followRemoteHEAD=never", "fetch", "--quiet"]
     args += ["--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--no-prune"]
     args += ["--refmap=", "--end-of-options", upstream.remote]
@@ -120,12 +144,14 @@ def _fetch(host: Host, upstream: Upstream, operation: str) -> str | RepositoryRe
     if isinstance(done, RepositoryRefusal):
         return _why_no_fetch(host, upstream, done, extra, operation)
     sha = host.read_ref(incoming, operation)
-    refusal = host.move_ref(incoming, "", None, operation)
     if isinstance(sha, RepositoryRefusal):
         return sha
-    if refusal is not None or sha is None:
-        return refusal or failed(operation, f"{incoming} vanished after the fetch", "")
-    return host.require_commit(sha, operation) or sha
+    if sha is None:
+        return failed(operation, f"{incoming} vanished after the fetch", "")
+    if refusal := host.require_commit(sha, operation):
+        host.move_ref(incoming, "", None, operation)
+        return refusal
+    return sha
 
 
 def _why_no_fetch(
@@ -156,59 +182,13 @@ def _why_no_fetch(
     return fetch
 
 
-def remote_said(upstream: Upstream, asked: RepositoryRefusal, operation: str) -> RepositoryRefusal:
-    """Name a remote that did not answer; that git is missing or took too long stays what it is."""
-    if asked.code in (RepositoryCode.GIT_MISSING, RepositoryCode.GIT_TIMEOUT):
-        return asked
-    return RepositoryRefusal(
-        RepositoryCode.REMOTE_UNREACHABLE,
-        f"{operation}: the remote {upstream.remote!r} did not answer; expected its branches",
-        f"check the network and your access: git ls-remote {upstream.remote}",
-        {"remote": upstream.remote, "said": asked.details.get("said", "")},
-    )
-
-
-def ssh_settings(host: Host, operation: str) -> dict[str, str] | RepositoryRefusal:
-    """Keep ssh from prompting, unless the person chose an ssh command of their own."""
-    environment = host.git.environment(Trust.PERSON)
-    if "GIT_SSH_COMMAND" in environment or "GIT_SSH" in environment:
-        return {}
-    chosen = host.config("core.sshCommand", operation)
-    if isinstance(chosen, RepositoryRefusal):
-        return chosen
-    return {} if chosen else {"GIT_SSH_COMMAND": "ssh -o BatchMode=yes -o ConnectTimeout=30"}
-
-
-def remote_url(host: Host, remote: str, operation: str) -> str | RepositoryRefusal:
-    """Return the remote's URL as git would use it, relative paths made absolute.
-
-    It may hold credentials: put it through `redact_url` before it goes anywhere.
-    """
-    configured = host.config(f"remote.{remote}.url", operation)
-    if isinstance(configured, RepositoryRefusal):
-        return configured
-    if not configured:
-        return RepositoryRefusal(
-            RepositoryCode.REMOTE_MISSING,
-            f"{operation}: no remote {remote!r} in {host.common_dir}",
-            f"git remote add {remote} <url>, or configure the name of the remote",
-            {"remote": remote},
-        )
-    shown = host.run(["remote", "get-url", remote], operation, trust=Trust.PERSON)
-    if isinstance(shown, RepositoryRefusal):
-        return shown
-    url = shown.text.splitlines()[0]
-    is_path = "://" not in url and ":" not in url.split("/", 1)[0]
-    return str((host.top / url).resolve()) if is_path else url
-
-
 def _keep_both(
     host: Host, upstream: Upstream, old: str, new: str, operation: str
 ) -> RepositoryRefusal | None:
     """Keep the replaced and the replacing main under refs that clean-up never drops."""
     stem = f"refs/remit/rewritten/{upstream.remote}/{upstream.main}"
     for sha in (old, new):
-        refusal = host.keep_ref(f"{stem}/{sha}", sha, operation)
+        refusal = host.keep_refs(sha, operation, f"{stem}/{sha}")
         if refusal is not None:
             return refusal
     return None
@@ -342,11 +322,11 @@ def _candidate_bases(
     Others may have pushed between the last observation and the landing; then the change is the
     last commit (a squash or a merge) or the last n commits (a rebase of n) of `sha`.
     """
-    counted = host.run(["rev-list", "--count", f"{reviewed.base}..{reviewed.head}"], operation)
+    counted = host.ask(["rev-list", "--count", f"{reviewed.base}..{reviewed.head}"], operation)
     length = int(counted.text) if isinstance(counted, GitRun) else 1
     bases = [base]
     for back in (length, 1):
-        parsed = host.run(
+        parsed = host.ask(
             ["rev-parse", "--verify", "--quiet", f"{sha}~{back}"], operation, answers=(0, 1, 128)
         )
         if not isinstance(parsed, GitRun) or parsed.exit_code != 0 or parsed.text in bases:

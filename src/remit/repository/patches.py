@@ -19,6 +19,7 @@ from dataclasses import dataclass
 
 from remit.core.gitfacts import ArtifactDiff, RepositoryRefusal
 from remit.core.scopes import covers, in_scope
+from remit.machine.git import GitRun
 from remit.repository.host import Host
 
 PATH_LIMIT_COUNT = 1_000
@@ -43,12 +44,12 @@ def patch_identity(
     host: Host, base: str, head: str, operation: str
 ) -> PatchIdentity | RepositoryRefusal:
     """Identify the change `base..head`, taken as one diff."""
-    done = host.run(["diff-tree", *_PLAIN, *_PATCH, base, head], operation)
+    done = host.ask(["diff-tree", *_PLAIN, *_PATCH, base, head], operation)
     if isinstance(done, RepositoryRefusal):
         return done
     if not done.stdout:
         return PatchIdentity("", "")
-    named = host.run(["patch-id", "--stable"], operation, stdin=done.stdout)
+    named = _patch_id(host, (base, head), done.stdout, operation)
     if isinstance(named, RepositoryRefusal):
         return named
     digest = hashlib.sha256()
@@ -66,6 +67,20 @@ def patch_identity(
     return PatchIdentity(named.text.partition(" ")[0], digest.hexdigest())
 
 
+def _patch_id(
+    host: Host, change: tuple[str, str], diff: bytes, operation: str
+) -> GitRun | RepositoryRefusal:
+    """Git's stable patch id of a diff; it follows from the change that the diff is of."""
+    key = ("patch-id", "--stable", *change)
+    known = host.answers.get(key)
+    if known is not None:
+        return known
+    named = host.run(["patch-id", "--stable"], operation, stdin=diff)
+    if isinstance(named, GitRun) and not host.shallow:
+        host.answers.keep(key, named)
+    return named
+
+
 def artifact_diff(
     host: Host, base: str, head: str, scope: Sequence[str], artifacts: Sequence[str]
 ) -> ArtifactDiff | RepositoryRefusal:
@@ -74,7 +89,7 @@ def artifact_diff(
     for sha in (base, head):
         if refusal := host.require_commit(sha, operation):
             return refusal
-    done = host.run(["diff-tree", *_PLAIN, "--name-status", "-z", base, head], operation)
+    done = host.ask(["diff-tree", *_PLAIN, "--name-status", "-z", base, head], operation)
     if isinstance(done, RepositoryRefusal):
         return done
     fields = done.stdout.split(b"\0")[:-1]
@@ -106,7 +121,7 @@ def change_text(host: Host, base: str, head: str) -> str | RepositoryRefusal:
         if refusal := host.require_commit(sha, operation):
             return refusal
     args = ["diff-tree", "-p", "-r", "--no-ext-diff", "--no-textconv", "--no-color", base, head]
-    done = host.run(args, operation)
+    done = host.ask(args, operation)
     if isinstance(done, RepositoryRefusal):
         return done
     return done.stdout.decode("utf-8", "replace")

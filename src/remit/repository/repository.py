@@ -45,7 +45,8 @@ from remit.repository import (
     rescuing,
 )
 from remit.repository.host import Host, locate, sha_refusal
-from remit.repository.observing import Reviewed, Upstream
+from remit.repository.observing import Reviewed
+from remit.repository.remotes import Upstream
 
 
 @dataclass(frozen=True, slots=True)

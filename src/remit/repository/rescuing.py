@@ -15,6 +15,7 @@ from remit.core.gitfacts import RepositoryCode, RepositoryRefusal, attempt_ref
 from remit.machine.git import GitRun
 from remit.repository import clones, guests
 from remit.repository.host import Host
+from remit.repository.laying import borrow, new_repository
 
 _IDENTITY = {
     "GIT_AUTHOR_NAME": "remit",
@@ -39,10 +40,10 @@ def keep_changes(
         )
     with tempfile.TemporaryDirectory(prefix="remit-rescue-") as name:
         staging = Path(name)
-        made = clones.new_repository(host, staging, operation)
+        made = new_repository(host, staging, operation)
         if made is not None:
             return made
-        clones.borrow(staging / ".git" / "objects", objects)
+        borrow(staging / ".git" / "objects", objects)
         guests.distrust(staging, clone_dir.resolve())
         commit = _committed(host, clone_dir, staging, head, attempt_id, operation)
         if isinstance(commit, RepositoryRefusal) or not commit:
@@ -53,7 +54,7 @@ def keep_changes(
         )
         if isinstance(fetched, RepositoryRefusal):
             return fetched
-    return host.keep_ref(ref, commit, operation) or commit
+    return host.keep_refs(commit, operation, ref) or commit
 
 
 def _committed(

@@ -5,7 +5,7 @@ and a temporary directory that are new and empty, limits set before it starts, a
 and output. When it ends, its process group is killed; on Linux, processes that fled the group are
 found by a mark in their environment and killed too, so that a forgotten daemon does not meet the
 next run. That mark is housekeeping, not a prison: `prefix` is where a sandbox goes, which also
-decides what is left of the environment.
+decides what is left of the environment, and ends what a command leaves behind it.
 
 A report that lies in the tree already is removed first: one that was committed must never count
 as one that was written.
@@ -40,6 +40,7 @@ ALLOWED_VARIABLES = ("PATH", "LANG", "LC_ALL", "TZ", "SYSTEMROOT")
 """What a command inherits of the environment; everything else is dropped."""
 
 _LAUNCHER = Path(__file__).with_name("launch.py")
+_WALLED = Path(__file__).with_name("launch.sh")
 _MARK = "REMIT_ROW_RUN"
 _SIGNALS_FROM, _SIGNALS_TO = 128, 32
 
@@ -66,7 +67,7 @@ def run_row(
     home = Path(tempfile.mkdtemp(prefix="row-", dir=workdir))
     try:
         done = run_bounded(
-            [*_launch(spec.timeout_ms), *prefix, *spec.argv],
+            [*_launch(spec.timeout_ms, walled=bool(prefix)), *prefix, *spec.argv],
             cwd=directory,
             environment=_environment(home, mark, environment or {}),
             timeout_ms=spec.timeout_ms,
@@ -78,16 +79,19 @@ def run_row(
         said = f"remit: the command cannot be started: {error.strerror}\n".encode()
         return RowRun(RunEnd.START_FAILED, None, 0, head=said)
     finally:
-        _end_strays(mark)
+        if not prefix:  # behind walls nothing carries the mark, and all of it ends with its cell
+            _end_strays(mark)
         remove_tree(home)
     if prefix:
         done = replace(done, exit_code=_unwalled(spec, done.exit_code))
     return _yielded(spec, directory, done)
 
 
-def _launch(timeout_ms: int) -> list[str]:
+def _launch(timeout_ms: int, *, walled: bool) -> list[str]:
     """The launcher; CPU time is bounded by what every processor could spend in the wall time."""
     cpu_seconds = math.ceil(timeout_ms / 1000) * (os.cpu_count() or 1) + 5
+    if walled:
+        return ["/bin/sh", str(_WALLED), str(cpu_seconds)]
     return [sys.executable, "-I", "-S", str(_LAUNCHER), str(cpu_seconds), "--"]
 
 

@@ -137,14 +137,17 @@ class Place:
             room.sealed, room.commands, room.egress, room.limits, room.read_only,
             tuple(sorted(room.environment)),
         )  # fmt: skip
-        tried = self.ground.probed.get(shape, "") if room.sealed else ""
-        if tried:
-            said = f"a room of this shape was probed for {tried}"
-            return (Check("probes", Result.NOT_TESTED, said, "held", tried, "SAME_SHAPE"),)
-        checks = tuple(_check(probe) for probe in cell.probe())
-        if not Ready(checks).unfit:
-            self.ground.probed[shape] = self.task.attempt
-        return checks
+        if not room.sealed:
+            return tuple(_check(probe) for probe in cell.probe())
+        with self.ground.probing:  # who comes meanwhile waits for what the first one finds
+            tried = self.ground.probed.get(shape, "")
+            if tried:
+                said = f"a room of this shape was probed for {tried}"
+                return (Check("probes", Result.NOT_TESTED, said, "held", tried, "SAME_SHAPE"),)
+            checks = tuple(_check(probe) for probe in cell.probe())
+            if not Ready(checks).unfit:
+                self.ground.probed[shape] = self.task.attempt
+            return checks
 
     def _wrap(self, argv: list[str]) -> list[str]:
         if self._cell is None:

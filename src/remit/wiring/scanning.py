@@ -2,25 +2,29 @@
 
 A scan costs most of its time before it looks at the first file. So while one runs, changes gather, and
 the next scan takes all of them, each in a folder of its own; a finding belongs to the folder that it was
-found in. Where that cannot be said, or the scanner could not look, each change is scanned alone.
+found in. Where that cannot be said, or the scanner could not look, each change is scanned alone. A scan
+that could begin waits a moment for others while attempts are at work whose changes may come.
 """
 
 from __future__ import annotations
 
-import tempfile
 import threading
+import time
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Final
 
 from remit.core.checks import Result
 from remit.core.gitfacts import RepositoryRefusal
 from remit.core.refusals import Refused
+from remit.isolation import remains
 from remit.ports.sandbox import SecretScan, SecretScanner
 from remit.repository.repository import GitRepository
 from remit.service.outside import refused_by
 
 BATCH: Final = 16
+GATHER_S: Final = 1.0
+"""So long a scan waits for others at most: as long as the last one took, and no longer than this."""
+
 FINDINGS: Final = 100
 """With more findings than so many, a batch says too little of each of its changes."""
 
@@ -43,6 +47,19 @@ class Scans:
         self._turn = threading.Condition()
         self._waiting: list[_Asked] = []
         self._busy = False
+        self._coming: set[str] = set()
+        self._took_s = GATHER_S
+
+    def expect(self, attempt: str) -> None:
+        """A change of this attempt may come soon."""
+        with self._turn:
+            self._coming.add(attempt)
+
+    def expect_no_more(self, attempt: str) -> None:
+        """None of this attempt comes any more, or it is there."""
+        with self._turn:
+            self._coming.discard(attempt)
+            self._turn.notify_all()
 
     def scan(self, base: str, head: str) -> SecretScan | Refused:
         """Every blob and message of a change; with others that wait meanwhile."""
@@ -55,15 +72,17 @@ class Scans:
     def _ask(self, asked: _Asked) -> SecretScan | Refused:
         with self._turn:
             self._waiting.append(asked)
+            self._turn.notify_all()
             while self._busy and asked in self._waiting:
                 self._turn.wait()
             if asked not in self._waiting:
                 return self._answered(asked)
+            self._busy = True
+            self._gather()
             batch, self._waiting = self._waiting[:BATCH], self._waiting[BATCH:]
             if asked not in batch:
                 batch.append(asked)
                 self._waiting.remove(asked)
-            self._busy = True
         try:
             self._scan(batch)
         except BaseException as error:
@@ -76,6 +95,15 @@ class Scans:
                 self._turn.notify_all()
         return self._answered(asked)
 
+    def _gather(self) -> None:
+        """Wait for those who may come, for a bounded time, and for no more than a batch takes."""
+        until = time.monotonic() + min(GATHER_S, self._took_s)
+        while self._coming and len(self._waiting) < BATCH:
+            left = until - time.monotonic()
+            if left <= 0:
+                return
+            self._turn.wait(left)
+
     def _answered(self, asked: _Asked) -> SecretScan | Refused:
         while asked.answer is None and asked.error is None:
             self._turn.wait()
@@ -84,8 +112,7 @@ class Scans:
         return asked.answer
 
     def _scan(self, batch: list[_Asked]) -> None:
-        with tempfile.TemporaryDirectory(prefix="remit-scan-") as name:
-            top = Path(name).resolve()
+        with remains.held("changes") as top:
             laid: dict[int, int] = {}
             for place, one in enumerate(batch):
                 folder = top / str(place)
@@ -95,7 +122,9 @@ class Scans:
                     one.answer = refused_by(count)
                 else:
                     laid[place] = count
+            began = time.monotonic()
             found = self._scanner.scan(top)
+            self._took_s = time.monotonic() - began
             told = len(laid) == 1 or _told(found, laid)
             for place, count in laid.items():
                 own = _own(found, place, count) if told else self._scanner.scan(top / str(place))

@@ -51,7 +51,13 @@ class AttemptSite(Place):
 
     def ready(self) -> Ready:
         """Build and probe the cell of this attempt."""
+        self.ground.scans.expect(self.task.attempt)
         return self.build(sealed=False)
+
+    def clear(self) -> str:
+        """Remove the clone and all that belongs to it."""
+        self.ground.scans.expect_no_more(self.task.attempt)
+        return super().clear()
 
     def keep(self) -> Kept:
         """Keep commits and changes under refs that clean-up never drops; a second look helps git."""
@@ -123,6 +129,7 @@ class AttemptSite(Place):
         return self._secrets(made)
 
     def _secrets(self, made: Examined) -> Examined:
+        self.ground.scans.expect_no_more(self.task.attempt)
         scan = self.ground.scan(made.base, made.head)
         if isinstance(scan, Refused):
             return _unseen(made, scan)

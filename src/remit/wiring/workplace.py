@@ -60,6 +60,7 @@ class Ground:
     extra: tuple[tuple[str, str], ...] = ()
     without_sandbox: str = ""
     probed: dict[tuple[object, ...], str] = field(default_factory=dict)
+    probing: threading.Lock = field(default_factory=threading.Lock)
     _objects: Path | None = None
 
     def objects(self) -> Path | Refused:

@@ -1,4 +1,4 @@
-"""Closes the cell from inside and becomes the guest: `launch.py PLAN -- ARGV...`, run with `-I -S`.
+"""Closes the cell from inside and becomes the guest: its arguments are `FIGURES SOCKET PATH... -- ARGV...`.
 
 Bubblewrap has built the walls. What must be done within them is done here, in this order: limits;
 Landlock, which holds even if a mount were wrong; a filter on system calls; a forwarder from a TCP
@@ -9,19 +9,20 @@ Landlock is three system calls, made with ctypes: the libraries for it on the pa
 young or unfinished, and none can be imported here. The filter is built by libseccomp, which knows
 the numbers on every machine. Each is used where the kernel has it; probes say whether it holds.
 
-PLAN is JSON: `limits`, `writable`, `forward` (a port, 0 for none) and `socket`. Anything that fails
-but for want of kernel support ends here, before the guest: exit 125, with a line on stderr.
+FIGURES are five numbers with commas between: the most processes, bytes of memory, bytes of a file and
+open files, and the port of the forwarder, 0 for none. SOCKET is the proxy's, each PATH one that may be
+written. Anything that fails but for want of kernel support ends here, before the guest: exit 125, with a
+line on stderr.
+
+It starts with every command in a cell, so it imports little, and is imported by a line of its own
+(`layout.closing`) under `-I -S`: what is imported is not compiled anew each time.
 """
 
 import ctypes
-import json
 import os
 import resource
-import signal
-import socket
 import struct
 import sys
-import threading
 from itertools import product
 
 NOT_CLOSED, NOT_EXECUTABLE, NOT_FOUND = 125, 126, 127
@@ -38,7 +39,7 @@ _ALLOW, _EPERM = 0x7FFF0000, 1
 _ERRNO = 0x00050000
 _NO_FAMILY, _NO_CALL = 97, 38
 _EQUAL, _GREATER, _MASKED = 4, 6, 7
-_FAMILIES = (socket.AF_UNIX, socket.AF_INET, socket.AF_INET6, 16)  # 16 is netlink: `ip`, getifaddrs
+_FAMILIES = (1, 2, 10, 16)  # UNIX, IPv4, IPv6, and netlink for `ip` and getifaddrs; all of Linux
 _MODES = (
     ("chmod", 1), ("fchmod", 1), ("fchmodat", 2), ("fchmodat2", 2), ("creat", 1), ("mkdir", 1),
     ("mkdirat", 2), ("mknod", 1), ("mknodat", 2),
@@ -73,15 +74,15 @@ class _Argument(ctypes.Structure):
     )
 
 
-def limit(limits: dict[str, int]) -> None:
+def limit(processes: int, memory_bytes: int, file_bytes: int, open_files: int) -> None:
     """Set the limits that the kernel keeps for each process, hard and soft alike."""
     wanted = (
         # 0 would still start the host's handler of core dumps, where it has one; 1 does not.
         (resource.RLIMIT_CORE, 1),
-        (resource.RLIMIT_NPROC, limits["processes"]),
-        (resource.RLIMIT_DATA, limits["memory_bytes"]),
-        (resource.RLIMIT_FSIZE, limits["file_bytes"]),
-        (resource.RLIMIT_NOFILE, limits["open_files"]),
+        (resource.RLIMIT_NPROC, processes),
+        (resource.RLIMIT_DATA, memory_bytes),
+        (resource.RLIMIT_FSIZE, file_bytes),
+        (resource.RLIMIT_NOFILE, open_files),
     )
     for which, most in wanted:
         _, hard = resource.getrlimit(which)
@@ -167,53 +168,19 @@ def filter_calls() -> bool:
     return True
 
 
-def forward(port: int, path: str) -> None:
-    """Serve a TCP port of the cell from a child process: each connection goes on to the socket."""
-    listener = socket.create_server(("127.0.0.1", port), backlog=64)
-    if os.fork():
-        listener.close()
-        return
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    nowhere = os.open(os.devnull, os.O_RDWR)
-    for standard in (0, 1, 2):  # it must not keep the guest's output open
-        os.dup2(nowhere, standard)
-    while True:
-        near, _ = listener.accept()
-        threading.Thread(target=_carry, args=(near, path), daemon=True).start()
-
-
-def _carry(near: socket.socket, path: str) -> None:
-    far = socket.socket(socket.AF_UNIX)
-    with near, far:
-        try:
-            far.connect(path)
-            back = threading.Thread(target=_pour, args=(far, near), daemon=True)
-            back.start()
-            _pour(near, far)
-            back.join()
-        except OSError:
-            return  # one connection ended badly; the guest sees that it did
-
-
-def _pour(source: socket.socket, sink: socket.socket) -> None:
-    try:
-        while block := source.recv(65_536):
-            sink.sendall(block)
-        sink.shutdown(socket.SHUT_WR)
-    except OSError:
-        return  # either side went away
-
-
-def main(arguments: list[str]) -> int:
+def main() -> int:
     """Close the cell, then become the guest; return only where that fails."""
-    plan, argv = json.loads(arguments[0]), arguments[2:]
+    figures, proxy, *rest = sys.argv[1:]
+    at = rest.index("--")
+    writable, argv = rest[:at], rest[at + 1 :]
+    *limits, port = [int(figure) for figure in figures.split(",")]
     try:
-        limit(plan["limits"])
+        limit(*limits)
         _called(_libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
-        landlock(plan["writable"])
+        landlock(writable)
         filter_calls()
-        if plan["forward"]:
-            forward(plan["forward"], plan["socket"])
+        if port:
+            __import__("forward").forward(port, proxy)  # a neighbour, found where this one was
     except OSError as error:
         sys.stderr.write(f"remit: the cell cannot be closed: {error}\n")
         return NOT_CLOSED
@@ -223,7 +190,3 @@ def main(arguments: list[str]) -> int:
         sys.stderr.write(f"{argv[0]}: {error.strerror}\n")
         found = not isinstance(error, FileNotFoundError | NotADirectoryError)
         return NOT_EXECUTABLE if found else NOT_FOUND
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
