@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Final
 
 from remit.core import effect_events as v
+from remit.core.asked import check
 from remit.core.authorizing import demand
 from remit.core.checks import Check, Result
 from remit.core.claims import (
@@ -331,13 +332,17 @@ def timely(draft: Draft, item: Item, intent: Intent) -> tuple[Check, ...] | Refu
             {"item": item.id, "deadline": late, "margin_ms": margin},
         )
     left = "" if late is None else str((late - now) // 1_000)
+    zero = _asked(bool(left) and margin is not None)
     return (
-        Check("prior-effect", Result.PASS, "none open", "none open"),
-        Check("cancellation", _asked(bool(cancelled)), cancelled, "NOT_REQUESTED"),
-        Check("not-before", _asked(early is not None), str(now), str(early or "")),
-        Check("deadline", _asked(late is not None), left, ">0" if left else ""),
-        Check("margin-zero-delay", _asked(bool(left) and margin is not None), left, str(margin or "")),
-    )  # fmt: skip
+        NONE_OPEN,
+        check("cancellation", _asked(bool(cancelled)), cancelled, "NOT_REQUESTED", "", ""),
+        check("not-before", _asked(early is not None), str(now), str(early or ""), "", ""),
+        check("deadline", _asked(late is not None), left, ">0" if left else "", "", ""),
+        check("margin-zero-delay", zero, left, str(margin or ""), "", ""),
+    )
+
+
+NONE_OPEN: Final = Check("prior-effect", Result.PASS, "none open", "none open")
 
 
 def _asked(asked: bool) -> Result:

@@ -20,6 +20,7 @@ from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
 from remit.core import effect_commands as k
+from remit.core.change import quick
 from remit.core.decide.ledger import RECONCILER
 from remit.core.decide.observing import STORED, record_of
 from remit.core.effect_events import EffectAnswered, RequestRepeated
@@ -72,6 +73,7 @@ answered: UNAVAILABLE where it did not. None where the request is not at hand.""
 Jitter = Callable[[], int]
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Task:
     """An effect to look up, with what stood on the ledger when that began."""

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Protocol
 
+from remit.core.change import quick
 from remit.ports import ClockJump
 
 JUMP_US: Final = 5_000_000
@@ -70,6 +71,7 @@ def _boot_id() -> str:
     return f"{boot} {namespace}"
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Anchor:
     """Where the ledger's clock stood at a commit; all but ``boot_id`` in microseconds."""
@@ -80,6 +82,7 @@ class Anchor:
     offset_us: int
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Moment:
     """One reading: the ledger's time now, and what a commit has to keep of it."""

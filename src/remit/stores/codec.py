@@ -92,14 +92,8 @@ _OPENED: Final[dict[type, _Opened]] = {}
 _SEALING: Final[dict[type, _Opened]] = {}
 
 
-class _Good(bytes):
-    """The bytes of a check that was found good; they keep it, so that its identity stays its own."""
-
-    check: Check
-
-
-_GOOD: Final[dict[int, _Good]] = {}
-"""Checks that were found good, by their identity."""
+_GOOD: Final[dict[int, tuple[Check, bytes]]] = {}
+"""Checks that were found good, by their identity (they are kept, so it stays theirs)."""
 
 MOST_GOOD: Final = 512
 
@@ -111,15 +105,14 @@ _PLAIN: Final = (str, str, str, str, str, Result)
 
 def _sealed(checks: Any) -> msgspec.Raw:
     """The bytes of checks that read back as the same values; TypeError where they do not."""
-    good = _GOOD
-    try:
-        body = _LIST([good[id(check)] for check in fixed(checks)])
-    except KeyError:
-        body = _LIST([good.get(id(check)) or _found_good(check) for check in checks])
-    return msgspec.Raw(b"[" + body + b"]")
+    known = _GOOD.get
+    found = [
+        good[1] if (good := known(id(check))) else _found_good(check) for check in fixed(checks)
+    ]
+    return msgspec.Raw(b"[" + _LIST(found) + b"]")
 
 
-def _found_good(check: Check) -> _Good:
+def _found_good(check: Check) -> bytes:
     """The bytes of one check: texts that are nothing but texts need not be read back to be the same."""
     shape, decode = _OPENED.get(Check) or _open_part(Check)
     texts = _texts_of(check)
@@ -130,9 +123,8 @@ def _found_good(check: Check) -> _Good:
         raise TypeError("a check that reads back as another")
     if len(_GOOD) >= MOST_GOOD:
         _GOOD.clear()
-    good = _GOOD[id(check)] = _Good(body)
-    good.check = check
-    return good
+    _GOOD[id(check)] = (check, body)
+    return body
 
 
 def _open_part(cls: type) -> _Opened:
