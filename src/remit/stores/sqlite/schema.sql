@@ -7,8 +7,9 @@
 -- The ledger's id leads every key, as it does in stores that keep many ledgers in one database.
 -- Constraints repeat what the core guarantees, so that a fault in either is caught by the other.
 
--- One row. `boot_id`, `boot_us` and `ledger_us` are the clock as of the last commit; `offset_us` is
--- how far the wall clock was from the ledger's clock when that was last recorded (INV-24).
+-- One row. `boot_id`, `boot_us` and `ledger_us` are the clock as of the last commit that had to keep it:
+-- any later moment of that boot follows, and the newest event has a time of its own. `offset_us` is how far
+-- the wall clock was from the ledger's clock when that was last recorded (INV-24).
 CREATE TABLE store_state (
   ledger_id TEXT NOT NULL PRIMARY KEY CHECK (ledger_id <> ''),
   epoch INTEGER NOT NULL CHECK (epoch >= 0),
