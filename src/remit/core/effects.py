@@ -260,7 +260,14 @@ def retry_absent(
 
 
 def acquire(draft: Draft, item: Item) -> tuple[Check, ...] | Refused:
-    """The checks of effect work at a lease (CONTRACT 6), or why there is none now."""
+    """The checks of effect work at a lease (CONTRACT 6), or why there is none now; kept until an event."""
+    known = draft.acquired
+    if known is None or known[0] is not item or known[1] != len(draft.events):
+        known = draft.acquired = (item, len(draft.events), _acquire(draft, item))
+    return known[2]
+
+
+def _acquire(draft: Draft, item: Item) -> tuple[Check, ...] | Refused:
     intent = intent_of(draft, item.id)
     if intent is None:
         return Refused(Code.ITEM_NOT_READY, f"cannot lease {item.id}: it has no intent")
@@ -334,15 +341,12 @@ def timely(draft: Draft, item: Item, intent: Intent) -> tuple[Check, ...] | Refu
     left = "" if late is None else str((late - now) // 1_000)
     zero = _asked(bool(left) and margin is not None)
     return (
-        NONE_OPEN,
+        check("prior-effect", Result.PASS, "none open", "none open", "", ""),
         check("cancellation", _asked(bool(cancelled)), cancelled, "NOT_REQUESTED", "", ""),
         check("not-before", _asked(early is not None), str(now), str(early or ""), "", ""),
         check("deadline", _asked(late is not None), left, ">0" if left else "", "", ""),
         check("margin-zero-delay", zero, left, str(margin or ""), "", ""),
     )
-
-
-NONE_OPEN: Final = Check("prior-effect", Result.PASS, "none open", "none open")
 
 
 def _asked(asked: bool) -> Result:

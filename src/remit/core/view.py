@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
+from remit.core.checks import Check
 from remit.core.commands import Ask
 from remit.core.effect_states import epoch_of, shut, standing
 from remit.core.events import Event, Recorded, stream_of
@@ -163,6 +164,8 @@ class Draft:
         self.events: list[Recorded] = []
         self.delta: dict[Key, Fact | None] = {}
         self._ledger = view.facts.get(LEDGER)
+        self.acquired: tuple[Item, int, tuple[Check, ...] | Refused] | None = None
+        """What acquisition said of an item, and after how many events: ``core/effects.py`` keeps it."""
         self.edged: dict[str, dict[str, None]] = {}
         self.judged: set[str] = set()
 

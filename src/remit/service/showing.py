@@ -53,7 +53,8 @@ def shown(look: Callable[[], Any]) -> Shown:
     said: Shown = found
     if said.result == UNAVAILABLE:
         return unreadable(str(said.reason))
-    return replace(said, reason="")
+    plain = said.__class__ is Shown and said.reason == ""
+    return said if plain else replace(said, reason="")
 
 
 def _fault(found: Any) -> str:
