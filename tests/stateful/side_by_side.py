@@ -240,7 +240,7 @@ def unfit_of(call: Call) -> Refused | None:
 
 
 def anchor_of(store: Store, tx: ReadTx) -> Any:
-    """Where the clock stood at the last commit."""
+    """What the clock has to keep of a commit beside the time; that one is compared as what is now."""
     if isinstance(store, MemoryStore):
-        return store._anchor
-    return tx.anchor  # type: ignore[attr-defined]  # both databases have it
+        return store._anchor.offset_us
+    return tx.anchor.offset_us  # type: ignore[attr-defined]  # both databases have it

@@ -8,6 +8,7 @@ from enum import StrEnum
 from hashlib import sha256
 from typing import Any
 
+import msgspec
 import pytest
 import rfc8785
 from hypothesis import given, settings
@@ -142,6 +143,33 @@ def test_many_different_checks_each_keep_their_own_bytes() -> None:
         assert payload == rfc8785.dumps(plain(event))
         assert codec.decode_event("ItemAdmitted", payload) == event
     assert len(codec._GOOD) <= codec.MOST_GOOD  # what is remembered is bounded
+
+
+class Shout(str):
+    __slots__ = ()
+
+
+@pytest.mark.parametrize("odd", [None, True, 0, 1, 2.5, b"x", "x", "\ud800", Shout("x"), Result.PASS,
+                                 "PASS", ("x",), ["x"], Check("x", Result.PASS)], ids=repr)  # fmt: skip
+def test_a_check_is_taken_exactly_where_its_bytes_read_back_as_the_same_value(odd: Any) -> None:
+    """Texts that are nothing but texts are not read back; what is said of them must be the same."""
+    mirror = Shape(Check).mirror
+    for place in range(6):
+        cells: list[Any] = ["a", Result.PASS, "b", "c", "d", "e"]
+        cells[place] = odd
+        shape = [cells[i] for i in (0, 4, 2, 5, 3, 1)]  # as they are stored
+        try:
+            same = msgspec.json.decode(msgspec.json.encode(mirror(*shape)), type=mirror) == mirror(
+                *shape
+            )
+        except (msgspec.MsgspecError, TypeError, ValueError):
+            same = False
+        event = ItemAdmitted("", "", "", "", "", 1, 1, (Check(*cells),))
+        if same:
+            assert codec.decode_event("ItemAdmitted", codec.encode_event(event)) == event
+        else:
+            with pytest.raises(codec.NotCanonicalError):
+                codec.encode_event(event)
 
 
 def test_a_class_outside_the_registry_is_refused() -> None:

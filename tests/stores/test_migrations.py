@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 import apsw
 import pytest
 from tests.contract.builders import blob, item, put, triage
 
-from remit.core.facts import Ledger, Policy
+from remit.core.facts import DependencyKind, EdgeState, Ledger, Policy
 from remit.core.status import Status
 from remit.stores.sqlite import connect
 from remit.stores.sqlite.store import SqliteStore
@@ -94,6 +94,58 @@ def test_rows_of_the_first_schema_are_brought_up_to_date(tmp_path: Path) -> None
         (now, "time", 0)
     ]
     assert list(connection.execute("SELECT body FROM fact_rows")) == [(ledger,)]
+
+
+ALLOWED = {
+    "status": [str(status) for status in Status],
+    "assurance": ["asserted", "token", "signature", "signature+presence"],
+    "kind": [str(kind) for kind in DependencyKind],
+    "state": [str(state) for state in EdgeState],
+}
+COLUMN = {
+    "status": "INSERT INTO item_rows (ledger_id, id, number, status, lane, rank, gate, hold_reason,"
+    " lease_fence, lease_expires_at, lease_actor, unmet, version, state)"
+    " SELECT 'l', 'W-1', 1, ?1, 'a|b', 0, '', 'WAITING', iif(?1 = 'leased', 1, NULL),"
+    " iif(?1 = 'leased', 1, NULL), iif(?1 = 'leased', 'a', NULL), 0, 1, x''",
+    "assurance": "INSERT INTO events VALUES ('l', 1, 's', 1, 't', 'a', ?1, 0, x'', zeroblob(32),"
+    " NULL, NULL, NULL, NULL)",
+    "kind": "INSERT INTO edge_rows VALUES ('l', 'W-1', ?1, 'met', 'W-2', 'W-1')",
+    "state": "INSERT INTO edge_rows VALUES ('l', 'W-1', 'blocks', ?1, 'W-2', 'W-1')",
+}
+
+
+@pytest.mark.parametrize("column", sorted(COLUMN))
+@pytest.mark.parametrize("version", [7, connect.SCHEMA_VERSION])
+def test_columns_hold_the_same_values_before_and_after_the_eighth_step(
+    version: int, column: str
+) -> None:
+    connection = apsw.Connection(":memory:")
+    for step in connect.MIGRATIONS[:version]:
+        connection.execute(step.read_text("utf-8"))
+    connection.execute("INSERT INTO store_state VALUES ('l', 0, 0, '', 0, 0, 0)")
+    taken = []
+    for value in (*ALLOWED[column], "", "ASSERTED", "leased ", "blocks|", "other", None):
+        connection.execute("BEGIN")
+        with suppress(apsw.ConstraintError):
+            connection.execute(COLUMN[column], (value,))
+            taken.append(value)
+        connection.execute("ROLLBACK")
+    assert taken == ALLOWED[column]
+    assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+
+
+@pytest.mark.parametrize("version", [7, connect.SCHEMA_VERSION])
+def test_facts_of_kinds_with_a_table_of_their_own_are_refused_in_the_common_one(
+    version: int,
+) -> None:
+    connection = apsw.Connection(":memory:")
+    for step in connect.MIGRATIONS[:version]:
+        connection.execute(step.read_text("utf-8"))
+    for kind in ("", "item", "alias", "triage", "lane"):
+        with pytest.raises(apsw.ConstraintError):
+            connection.execute("INSERT INTO fact_rows VALUES ('l', ?, 'x', 0, x'')", (kind,))
+    for kind in ("row", "items", "Lane"):
+        connection.execute("INSERT INTO fact_rows VALUES ('l', ?, 'x', 0, x'')", (kind,))
 
 
 @pytest.mark.parametrize("status", [Status.READY, Status.LEASED, Status.APPROVED])

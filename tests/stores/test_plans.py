@@ -13,6 +13,9 @@ from remit.stores.sqlite.queries import QUERIES, parse
 WHOLE = re.compile(r"(all|clear)_")
 """Statements whose job is the whole table."""
 
+HOT = [n for n in QUERIES if re.match(r"(INSERT|UPDATE|DELETE)\b", QUERIES[n]) and n != "put_blob"]
+"""Statements that write; that of a blob reads the table that it writes, and few are put."""
+
 SCAN = re.compile(r"^SCAN (item_rows|events|edge_rows|fact_rows|child_rows|link_rows|lane_rows|triage_rows"
                   r"|alias_rows|blobs|i|b)\b")  # fmt: skip
 SORT = "USE TEMP B-TREE"
@@ -30,6 +33,14 @@ def plan(connection: apsw.Connection, statement: str) -> list[str]:
     wanted = max(numbered) if numbered else statement.count("?")
     rows = connection.execute(f"EXPLAIN QUERY PLAN {statement}", (None,) * wanted)
     return [str(row[3]) for row in rows]
+
+
+def made(connection: apsw.Connection, statement: str) -> list[str]:
+    """The steps of a statement that make a table for this run alone."""
+    numbered = {int(n) for n in re.findall(r"\?(\d)", statement)}
+    values = (None,) * (max(numbered) if numbered else statement.count("?"))
+    steps = [str(row[1]) for row in connection.execute(f"EXPLAIN {statement}", values)]
+    return [step for step in steps if step in ("OpenEphemeral", "OpenAutoindex", "SorterOpen")]
 
 
 def faults(steps: list[str]) -> list[str]:
@@ -81,6 +92,20 @@ def test_a_query_without_an_index_is_seen(database: apsw.Connection, statement: 
 )
 def test_partial_indexes_are_used(database: apsw.Connection, name: str, index: str) -> None:
     assert any(index in step for step in plan(database, QUERIES[name]))
+
+
+@pytest.mark.parametrize("name", sorted(HOT))
+def test_no_write_makes_a_table_of_its_own(database: apsw.Connection, name: str) -> None:
+    """SQLite makes one for each row, where a constraint or a trigger names a list of three or more."""
+    assert made(database, QUERIES[name]) == []
+
+
+def test_a_table_that_a_write_makes_is_seen() -> None:
+    other = apsw.Connection(":memory:")
+    other.execute(
+        "CREATE TABLE t (a TEXT CHECK (a IN ('x', 'y', 'z')), b TEXT CHECK (b IN ('x', 'y')))"
+    )
+    assert made(other, "INSERT INTO t VALUES (?, ?)") == ["OpenEphemeral"]
 
 
 def test_blocks_are_found_by_name() -> None:

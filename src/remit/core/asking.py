@@ -37,6 +37,7 @@ class Ask:
     token: Shown | None = None
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Text:
     """Text of a report or reason: short text inline, long or foreign text as a blob digest."""

@@ -14,6 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from remit.core.change import quick
 from remit.core.effect_facts import AdmissionPolicy, Capacity
 
 ALWAYS: Final = ("start_delay_ms", "duration_ms")
@@ -37,6 +38,7 @@ OPTIONAL: Final = (
 """Parts that a policy may ask for beside them."""
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Start:
     """When work could start by an observation, with the figures behind it."""

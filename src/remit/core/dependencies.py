@@ -18,6 +18,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, assert_never
 
+from remit.core.change import quick
 from remit.core.facts import Dependency, DependencyKind, EdgeState, Item
 from remit.core.status import Outcome, Status
 
@@ -28,6 +29,7 @@ MAX_DEPENDENCIES: Final = 1_000
 """Most edges that one item may have."""
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Standing:
     """All that dependents need to know of an item; if it is the same, there is no news."""

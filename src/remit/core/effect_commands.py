@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from remit.core.asking import NO_TEXT, Command, Text
+from remit.core.change import quick
 from remit.core.effect_facts import (
     AdmissionPolicy,
     Capacity,
@@ -48,6 +49,7 @@ class ObserveCapacity(Command):
     basis: str = ""
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class SubmitIntent(Command):
     """Store a message, validate it and decide: up to three events and one receipt.
@@ -112,6 +114,7 @@ class NoteSent(Command):
     payload_digest: str = ""
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class ReportEffect(Command):
     """The holder's completion report on effect work: its response, or for PURE work its result."""
@@ -155,6 +158,7 @@ class RepeatRequest(Command):
     version: int
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class ObserveEffect(Command):
     """What a look-up in the authoritative record found; ``seen``, by an enrolled reconciler.

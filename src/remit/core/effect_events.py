@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from remit.core.change import quick
 from remit.core.checks import Check
 from remit.core.effect_facts import Comparison, Envelope, Fault
 from remit.core.events import Event, event
@@ -40,6 +41,7 @@ __all__ = [
 
 
 @event("item")
+@quick
 @dataclass(frozen=True, slots=True)
 class IntentReceived(Event):
     """STORED: a message was kept, under a receipt. Nothing else is claimed of it.
@@ -64,6 +66,7 @@ class IntentReceived(Event):
 
 
 @event("item")
+@quick
 @dataclass(frozen=True, slots=True)
 class IntentValidated(Event):
     """VALID, or not: the envelope was checked under a named rule revision."""
@@ -76,6 +79,7 @@ class IntentValidated(Event):
 
 
 @event("item")
+@quick
 @dataclass(frozen=True, slots=True)
 class AdmissionDecided(Event):
     """A verdict on effect work; ``recheck_at`` is its time trigger, 0 where it has none.
@@ -116,6 +120,7 @@ class CancellationObserved(Event):
 
 
 @event("item", "report:completion")
+@quick
 @dataclass(frozen=True, slots=True)
 class ResponseReported(Event):
     """T04 to held: the holder's completion report. A response is evidence, not an observation."""
@@ -166,6 +171,7 @@ class RetryDecided(Event):
 
 
 @event("item", "ship")
+@quick
 @dataclass(frozen=True, slots=True)
 class EffectShipped(Event):
     """T08 of effect work: an authoritative observation found the effect; no report makes this."""
@@ -179,6 +185,7 @@ class EffectShipped(Event):
 
 
 @event("item", "verify")
+@quick
 @dataclass(frozen=True, slots=True)
 class EffectVerified(Event):
     """T09 of effect work: each comparison of the completion test passed on that observation."""

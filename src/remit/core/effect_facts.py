@@ -15,6 +15,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from remit.core.change import quick
+
 
 class ReplayClass(StrEnum):
     """What a second send of the same effect could do (CONTRACT 2)."""
@@ -54,6 +56,7 @@ class Comparator(StrEnum):
     PRESENT = "present"
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Comparison:
     """One typed comparison of a completion test.
@@ -78,6 +81,7 @@ class Fault:
     expected: str
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Envelope:
     """What was submitted, typed; a part that was absent or of the wrong type is None or empty.
@@ -118,6 +122,7 @@ class Envelope:
     depends_on: tuple[str, ...] = ()
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Intent:
     """A message of effect work that was kept, with the newest verdict on it.
@@ -155,6 +160,7 @@ class Intent:
     retry_at: int = 0
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Message:
     """A message that was stored: redelivered with the same content, it returns its receipt."""
@@ -165,6 +171,7 @@ class Message:
     item: str
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Effect:
     """One logical effect: who may bring it about, and what is known of it.

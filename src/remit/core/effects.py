@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Final
 
 from remit.core import effect_events as v
+from remit.core.asked import check
 from remit.core.authorizing import demand
 from remit.core.checks import Check, Result
 from remit.core.claims import (
@@ -259,7 +260,14 @@ def retry_absent(
 
 
 def acquire(draft: Draft, item: Item) -> tuple[Check, ...] | Refused:
-    """The checks of effect work at a lease (CONTRACT 6), or why there is none now."""
+    """The checks of effect work at a lease (CONTRACT 6), or why there is none now; kept until an event."""
+    known = draft.acquired
+    if known is None or known[0] is not item or known[1] != len(draft.events):
+        known = draft.acquired = (item, len(draft.events), _acquire(draft, item))
+    return known[2]
+
+
+def _acquire(draft: Draft, item: Item) -> tuple[Check, ...] | Refused:
     intent = intent_of(draft, item.id)
     if intent is None:
         return Refused(Code.ITEM_NOT_READY, f"cannot lease {item.id}: it has no intent")
@@ -331,13 +339,14 @@ def timely(draft: Draft, item: Item, intent: Intent) -> tuple[Check, ...] | Refu
             {"item": item.id, "deadline": late, "margin_ms": margin},
         )
     left = "" if late is None else str((late - now) // 1_000)
+    zero = _asked(bool(left) and margin is not None)
     return (
-        Check("prior-effect", Result.PASS, "none open", "none open"),
-        Check("cancellation", _asked(bool(cancelled)), cancelled, "NOT_REQUESTED"),
-        Check("not-before", _asked(early is not None), str(now), str(early or "")),
-        Check("deadline", _asked(late is not None), left, ">0" if left else ""),
-        Check("margin-zero-delay", _asked(bool(left) and margin is not None), left, str(margin or "")),
-    )  # fmt: skip
+        check("prior-effect", Result.PASS, "none open", "none open", "", ""),
+        check("cancellation", _asked(bool(cancelled)), cancelled, "NOT_REQUESTED", "", ""),
+        check("not-before", _asked(early is not None), str(now), str(early or ""), "", ""),
+        check("deadline", _asked(late is not None), left, ">0" if left else "", "", ""),
+        check("margin-zero-delay", zero, left, str(margin or ""), "", ""),
+    )
 
 
 def _asked(asked: bool) -> Result:

@@ -73,8 +73,9 @@ class Recorded:
 
     @property
     def entity(self) -> str:
-        """The id of the fact that the stream folds into."""
-        return entity_of(self.stream)
+        """The id of the fact that the stream folds into: what follows the kind where that is named."""
+        stream = self.stream
+        return stream.partition("/")[2] if "/" in stream else stream
 
 
 NAMED: Final = frozenset(
@@ -101,11 +102,6 @@ NAMED: Final = frozenset(
 def stream_of(kind: str, entity: str) -> str:
     """The stream of a fact: its id, with the kind before it where ids are free names."""
     return f"{kind}/{entity}" if kind in NAMED else entity
-
-
-def entity_of(stream: str) -> str:
-    """The id of the fact behind a stream."""
-    return stream.partition("/")[2] if "/" in stream else stream
 
 
 @event("ledger")

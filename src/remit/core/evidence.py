@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from remit.core.change import quick
 from remit.core.checks import Check
 from remit.core.effect_facts import Capacity, EffectState
 
@@ -55,6 +56,7 @@ class Rival:
     waits: bool = False
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Evidence:
     """All that a decision rests on beside the envelope and the policy.
@@ -86,6 +88,7 @@ class Evidence:
     undecided: str = ""
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Finding:
     """A verdict with its reason, what a HOLD needs, and every check.

@@ -13,6 +13,7 @@ one that names it is coalesced, held or rejected, and may claim it once it is fr
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Final
 
 from remit.core import services
@@ -62,6 +63,7 @@ def want(draft: Draft, keys: Iterable[Key]) -> None:
         raise Missing(*lacking)
 
 
+@lru_cache(maxsize=256)
 def policy_keys(work_class: str) -> tuple[Key, ...]:
     """The pointers that lead to the policy of a class, the nearest first."""
     return (("current", f"policy/{work_class}"), ("current", "policy/*"), ("current", "policy"))
@@ -73,12 +75,15 @@ def policy_for(draft: Draft, work_class: str) -> AdmissionPolicy | None:
     The last one does not list the class, and so forbids it. None where no policy is registered.
     """
     keys = policy_keys(work_class)
-    want(draft, keys)
-    for kind, name in keys:
-        label = draft.get(kind, name)
-        if isinstance(label, str):
-            policy = draft.get("policy", label)
-            return policy if isinstance(policy, AdmissionPolicy) else None
+    try:
+        for kind, name in keys:
+            label = draft.get(kind, name)
+            if isinstance(label, str):
+                policy = draft.get("policy", label)
+                return policy if isinstance(policy, AdmissionPolicy) else None
+    except Missing:
+        want(draft, keys)  # all of them at once, before what the first leads to
+        raise
     return None
 
 

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from remit.core.change import quick
 from remit.core.checks import Check
 from remit.core.events import Event, event
 
 
 @event("effect")
+@quick
 @dataclass(frozen=True, slots=True)
 class EffectClaimed(Event):
     """A logical effect belongs to an item from here on; the first claim opens the stream."""
@@ -59,6 +61,7 @@ class EffectSent(Event):
 
 
 @event("effect")
+@quick
 @dataclass(frozen=True, slots=True)
 class EffectAnswered(Event):
     """A response arrived, as the worker or remit's own adapter recorded it.
@@ -110,6 +113,7 @@ class RequestRepeated(Event):
 
 
 @event("effect", "effect:observe")
+@quick
 @dataclass(frozen=True, slots=True)
 class EffectObserved(Event):
     """One look-up in the authoritative record, and what it makes of the effect.

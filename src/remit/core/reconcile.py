@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from remit.core.change import quick
 from remit.core.checks import Check, Result
 from remit.core.effect_facts import (
     Comparator,
@@ -47,6 +48,7 @@ NONE_AFTER_PRESENT: Final = "NONE_AFTER_PRESENT"
 NO_OBJECT: Final = "NO_OBJECT"
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Seen:
     """What one look-up showed; ``looked_at`` is the ledger's time when it began."""
@@ -63,6 +65,7 @@ class Seen:
     replayed: bool = False
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Finding:
     """What is known of the effect from here on, why, and what is to be done about it.

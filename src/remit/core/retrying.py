@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from remit.core.change import quick
 from remit.core.effect_facts import AdmissionPolicy, Effect, ReplayClass
 
 JITTER: Final = 1 << 32
@@ -36,6 +37,7 @@ class Retry(StrEnum):
     COMPENSATE = "COMPENSATE"
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Next:
     """A retry decision: with what reason, until which trigger, and not before when."""
@@ -46,6 +48,7 @@ class Next:
     at: int = 0
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Bounds:
     """How often and how long, and what was used of it so far."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
+from remit.core.checks import Check
 from remit.core.commands import Ask
 from remit.core.effect_states import epoch_of, shut, standing
 from remit.core.events import Event, Recorded, stream_of
@@ -162,6 +163,9 @@ class Draft:
         self.now = ask.now
         self.events: list[Recorded] = []
         self.delta: dict[Key, Fact | None] = {}
+        self._ledger = view.facts.get(LEDGER)
+        self.acquired: tuple[Item, int, tuple[Check, ...] | Refused] | None = None
+        """What acquisition said of an item, and after how many events: ``core/effects.py`` keeps it."""
         self.edged: dict[str, dict[str, None]] = {}
         self.judged: set[str] = set()
 
@@ -184,7 +188,7 @@ class Draft:
     @property
     def ledger(self) -> Ledger:
         """The ledger's own fact."""
-        ledger = self.delta.get(LEDGER) or self._loaded.get(LEDGER)
+        ledger = self._ledger
         if ledger.__class__ is not Ledger:
             raise Missing(LEDGER)
         return ledger
@@ -207,7 +211,7 @@ class Draft:
     def item(self, item: str) -> Item | None:
         """An item, or None where there is none."""
         fact = self.get("item", item)
-        return fact if isinstance(fact, Item) else None
+        return fact if fact.__class__ is Item else None
 
     def item_along(self, way: str, item: str) -> Item | None:
         """An item; where it lacks, all that lies this ``way`` of it is asked for in one round."""
@@ -267,6 +271,8 @@ class Draft:
             if key not in facts and key not in delta and key[0] not in UNCOUNTED:
                 raise Missing(key)
         delta.update(changes)
+        if LEDGER in changes:
+            self._ledger = changes[LEDGER]
         self.events.append(recorded)
         if event.__class__ in EDGES:
             self._note_edges(recorded.stream, event)

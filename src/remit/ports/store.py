@@ -19,6 +19,7 @@ if TYPE_CHECKING:  # a cold read loads this module, and none of these
     from remit.core.facts import Fact, Key
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Head:
     """The newest seq (0 when empty) and the ledger time of its event, in microseconds."""

@@ -213,7 +213,7 @@ class Batch:
     def unsettled(self) -> tuple[str, ...]:
         """Items whose news was deferred, then triggers whose holds are to be looked at again."""
         ledger = self.view.facts.get(LEDGER)
-        if not isinstance(ledger, Ledger):
+        if not isinstance(ledger, Ledger) or not (ledger.unsettled or ledger.rechecks):
             return ()
         return (*ledger.unsettled, *(due.trigger for due in ledger.rechecks))
 
@@ -384,7 +384,7 @@ class Batch:
         if self.blobs:
             self.tx.put_blobs(self.blobs)
         self.tx.append(self.events)
-        erased = [r.event.digest for r in self.events if isinstance(r.event, BlobRedacted)]
+        erased = [r.event.digest for r in self.events if r.event.__class__ is BlobRedacted]
         if erased:
             self.tx.erase_blobs(erased)
         self.tx.write(changes_of(self.view))
@@ -393,4 +393,4 @@ class Batch:
     @property
     def adopted(self) -> bool:
         """Whether this transaction took the ledger into use."""
-        return any(isinstance(r.event, EpochAdopted) for r in self.events)
+        return EpochAdopted in [r.event.__class__ for r in self.events]

@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from remit.core.change import quick
 from remit.core.events import Recorded
 from remit.core.facts import Item
 from remit.core.item_events import LeaseGranted, LeaseRenewed
@@ -59,6 +60,7 @@ NEVER: Final = (1 << 63) - 1
 """Later than any lease can run out."""
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Kept:
     """A view after event ``seq``, if any; nothing falls due before ``quiet_until`` (microseconds)."""

@@ -20,6 +20,7 @@ from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
 from remit.core import effect_commands as k
+from remit.core.change import changed, quick
 from remit.core.decide.ledger import RECONCILER
 from remit.core.decide.observing import STORED, record_of
 from remit.core.effect_events import EffectAnswered, RequestRepeated
@@ -72,6 +73,7 @@ answered: UNAVAILABLE where it did not. None where the request is not at hand.""
 Jitter = Callable[[], int]
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Task:
     """An effect to look up, with what stood on the ledger when that began."""
@@ -272,9 +274,9 @@ def _with_text(tx: ReadTx, event: EffectAnswered) -> EffectAnswered:
     if event.response_ref:
         data = tx.blobs([event.response_ref]).get(event.response_ref)
         digest = hashlib.sha256(data).hexdigest() if data is not None else ""
-        return replace(event, result_digest=digest)
+        return changed(event, result_digest=digest)
     if event.text:
-        return replace(event, result_digest=hashlib.sha256(event.text.encode()).hexdigest())
+        return changed(event, result_digest=hashlib.sha256(event.text.encode()).hexdigest())
     return event
 
 

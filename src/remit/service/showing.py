@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from remit.core.change import quick
 from remit.core.decide.observing import MAX_VALUE, MOST_VALUES
 from remit.core.ids import MAX_INTEGER
 from remit.core.reconcile import FOUND, NONE, RESULTS, UNAVAILABLE
@@ -20,6 +21,7 @@ MAX_REASON: Final = 500
 """Longest reason, in characters."""
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Shown:
     """What a destination showed; ``result`` is FOUND, NONE or UNAVAILABLE, then with a reason."""
@@ -51,7 +53,8 @@ def shown(look: Callable[[], Any]) -> Shown:
     said: Shown = found
     if said.result == UNAVAILABLE:
         return unreadable(str(said.reason))
-    return replace(said, reason="")
+    plain = said.__class__ is Shown and said.reason == ""
+    return said if plain else replace(said, reason="")
 
 
 def _fault(found: Any) -> str:

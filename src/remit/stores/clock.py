@@ -1,9 +1,11 @@
 """The ledger's clock: it never runs backwards, and never stands still (INV-24).
 
-The database keeps where its clock stood at the last commit: which boot of the machine, how long
-that boot had lasted, and the ledger's time. Within one boot, time advances by what the kernel counts
-(sleep included), whatever anybody does to the wall clock. After a boot, or on another machine, the
-wall clock is believed where it is ahead; where it is behind, time goes on from the last commit.
+The database keeps where its clock stood at a commit: which boot of the machine, how long that boot
+had lasted, and the ledger's time. Within one boot, time advances by what the kernel counts (sleep
+included), whatever anybody does to the wall clock; so a later commit of the same boot has nothing new
+to keep, unless time had to be held up (``says_so``). After a boot, or on another machine, the wall
+clock is believed where it is ahead; where it is behind, time goes on from the last commit: from what
+was kept or from the newest event, whichever is later.
 
 ``Clock`` turns that anchor into now. How far the wall clock is away from the ledger's is kept too:
 a change of more than ``JUMP_US`` since it was last recorded is a jump, which the service writes down
@@ -19,6 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Protocol
 
+from remit.core.change import quick
 from remit.ports import ClockJump
 
 JUMP_US: Final = 5_000_000
@@ -70,6 +73,7 @@ def _boot_id() -> str:
     return f"{boot} {namespace}"
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Anchor:
     """Where the ledger's clock stood at a commit; all but ``boot_id`` in microseconds."""
@@ -79,7 +83,18 @@ class Anchor:
     ledger_us: int
     offset_us: int
 
+    def says_so(self, other: Anchor) -> bool:
+        """Whether each moment of this boot is the same by either, and what else they keep."""
+        return (
+            self.boot_id != ""
+            and self.boot_id == other.boot_id
+            and self.boot_us <= other.boot_us
+            and other.ledger_us - self.ledger_us == other.boot_us - self.boot_us
+            and self.offset_us == other.offset_us
+        )
 
+
+@quick
 @dataclass(frozen=True, slots=True)
 class Moment:
     """One reading: the ledger's time now, and what a commit has to keep of it."""
@@ -106,15 +121,18 @@ class Clock:
         self._readings: Readings = readings or Machine()
         self._own: tuple[Anchor, Moment] | None = None
 
-    def moment(self, anchor: Anchor) -> Moment:
-        """Ledger time now, after the commit that left this anchor; never before its time."""
+    def moment(self, anchor: Anchor, newest_us: int = 0) -> Moment:
+        """Ledger time now, after the commit that left this anchor; never before its time.
+
+        ``newest_us`` is the time of the newest event: after a boot, time goes on from there.
+        """
         boot_id, boot_us = self._readings.boot_id(), self._readings.boot_us()
         wall_us = self._readings.wall_us()
         if boot_id and anchor.boot_id == boot_id:
             ledger_us = anchor.ledger_us + max(0, boot_us - anchor.boot_us)
             return Moment(boot_id, boot_us, wall_us, ledger_us)
         if self._own is None or self._own[0] != anchor:
-            start = Moment(boot_id, boot_us, wall_us, max(anchor.ledger_us, wall_us))
+            start = Moment(boot_id, boot_us, wall_us, max(anchor.ledger_us, newest_us, wall_us))
             self._own = (anchor, start)
         start = self._own[1]
         return Moment(boot_id, boot_us, wall_us, start.ledger_us + max(0, boot_us - start.boot_us))

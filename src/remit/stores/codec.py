@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from hashlib import sha256
+from operator import attrgetter
 from typing import Any, Final
 
 import msgspec
@@ -32,12 +33,12 @@ import remit.core.limit_events
 import remit.core.plan_events
 import remit.core.run_events
 import remit.core.trace_events  # noqa: F401  # all of these fill the registry
-from remit.core.checks import Check
+from remit.core.checks import Check, Result
 from remit.core.events import EVENTS, Event, Recorded
 from remit.core.ids import MAX_INTEGER
 from remit.ports import LedgerCorrupt, StoredEvent
 from remit.stores.fact_codec import NotCanonicalError, decode_fact, encode_fact
-from remit.stores.shapes import Shape, shape_of
+from remit.stores.shapes import Shape, fixed, shape_of
 
 __all__ = [
     "NotCanonicalError",
@@ -89,27 +90,41 @@ _decode_any: Final = msgspec.json.Decoder().decode
 _Opened = tuple[Shape, Callable[[bytes], Any]]
 _OPENED: Final[dict[type, _Opened]] = {}
 _SEALING: Final[dict[type, _Opened]] = {}
-_GOOD: Final[dict[int, tuple[Check, msgspec.Raw]]] = {}
+
+
+_GOOD: Final[dict[int, tuple[Check, bytes]]] = {}
 """Checks that were found good, by their identity (they are kept, so it stays theirs)."""
 
 MOST_GOOD: Final = 512
 
+_LIST: Final = b",".join
+_texts_of: Final = attrgetter("check", "evidence", "observed", "reason", "required", "result")
+_PLAIN: Final = (str, str, str, str, str, Result)
+"""What a check is of that reads back as the same value if it can be encoded at all."""
 
-def _sealed(check: Check) -> msgspec.Raw:
-    """The bytes of a check that reads back as the same value; TypeError where it does not."""
-    known = _GOOD.get(id(check))
-    if known is not None and known[0] is check:
-        return known[1]
+
+def _sealed(checks: Any) -> msgspec.Raw:
+    """The bytes of checks that read back as the same values; TypeError where they do not."""
+    known = _GOOD.get
+    found = [
+        good[1] if (good := known(id(check))) else _found_good(check) for check in fixed(checks)
+    ]
+    return msgspec.Raw(b"[" + _LIST(found) + b"]")
+
+
+def _found_good(check: Check) -> bytes:
+    """The bytes of one check: texts that are nothing but texts need not be read back to be the same."""
     shape, decode = _OPENED.get(Check) or _open_part(Check)
-    mirror = shape.lower(check)
+    texts = _texts_of(check)
+    mirror = shape.mirror(*texts)
     body = _encode(mirror)
-    if check.__class__ is not Check or decode(body) != mirror:
+    plain = tuple(map(type, texts)) == _PLAIN or decode(body) == mirror
+    if check.__class__ is not Check or not plain:
         raise TypeError("a check that reads back as another")
     if len(_GOOD) >= MOST_GOOD:
         _GOOD.clear()
-    raw = msgspec.Raw(body)
-    _GOOD[id(check)] = (check, raw)
-    return raw
+    _GOOD[id(check)] = (check, body)
+    return body
 
 
 def _open_part(cls: type) -> _Opened:
@@ -121,7 +136,7 @@ def _open_part(cls: type) -> _Opened:
 def _open_sealing(cls: type) -> _Opened:
     """What encodes an event and what verifies it, with the parts that were verified apart."""
     _open(cls)
-    shape = Shape(cls, cls.PHASE, {Check: _sealed})  # type: ignore[attr-defined]  # an event
+    shape = Shape(cls, cls.PHASE, {tuple[Check, ...]: _sealed})  # type: ignore[attr-defined]  # an event
     _SEALING[cls] = found = (shape, msgspec.json.Decoder(shape.mirror).decode)
     return found
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 import dataclasses
 import types
 from collections.abc import Callable
-from operator import attrgetter
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import msgspec
@@ -27,8 +26,8 @@ Integer = Annotated[int, msgspec.Meta(ge=-MAX_INTEGER, le=MAX_INTEGER)]
 Turn = Callable[[Any], Any]
 """Turns a value of the core into its mirror, or back."""
 
-Seals = dict[type, Turn]
-"""Parts that are encoded and verified apart, each with what turns it into its bytes."""
+Seals = dict[Any, Turn]
+"""Annotations of parts that are encoded and verified apart, each with what turns it into its bytes."""
 
 _SHAPES: dict[type, Shape] = {}
 
@@ -42,11 +41,12 @@ def wire_name(attribute: str) -> str:
 class Shape:
     """One dataclass and its mirror.
 
-    ``lower`` makes the mirror of a value and ``lift`` makes the value again. ``phase`` adds a field
-    of that fixed text to the mirror. Parts under ``seals`` stand in the mirror as their bytes.
+    ``lower`` makes the mirror of a value and ``lift`` makes the value again; both are written for the
+    class from its field names, as its constructor is. ``phase`` adds a field of that fixed text to the
+    mirror. What stands under ``seals`` stands in the mirror as its bytes.
     """
 
-    __slots__ = ("_cls", "_getter", "_inward", "_one", "_outward", "_pick", "mirror")
+    __slots__ = ("lift", "lower", "mirror")
 
     def __init__(self, cls: type, phase: str = "", seals: Seals | None = None) -> None:
         hints = get_type_hints(cls)
@@ -67,43 +67,36 @@ class Shape:
             forbid_unknown_fields=True,
             gc=False,
         )
-        self._cls = cls
-        self._one = len(names) == 1
-        self._getter: Turn | None = attrgetter(*(name for _, name in stored)) if stored else None
-        self._pick: Turn | None = attrgetter(*(f"f_{name}" for name in names)) if names else None
-        self._inward = [(i, turn) for i, n in enumerate(names) if (turn := lifter(hints[n]))]
-        outward = [
-            (i, turn) for i, (_, n) in enumerate(stored) if (turn := lowerer(hints[n], seals))
-        ]
-        at = next((i for i, field in enumerate(fields) if field[0] == "f_phase_"), None)
-        self._outward = (outward, at, phase)
+        inward = {name: lifter(hints[name]) for name in names}
+        outward = {name: lowerer(hints[name], seals) for name in names}
+        self.lift: Turn = _written(cls, [(f"f_{name}", inward[name]) for name in names])
+        self.lower: Turn = _written(
+            self.mirror,
+            [
+                ("", phase) if attribute == "f_phase_" else (attribute[2:], outward[attribute[2:]])
+                for attribute, _, _ in fields
+            ],
+        )
 
-    def lower(self, value: Any) -> Any:
-        """The mirror of a value of this dataclass."""
-        turns, at, phase = self._outward
-        if self._getter is None:
-            return self.mirror() if at is None else self.mirror(phase)
-        got = self._getter(value)
-        if not turns and at is None:
-            return self.mirror(got) if self._one else self.mirror(*got)
-        cells = [got] if self._one else list(got)
-        for i, turn in turns:
-            cells[i] = turn(cells[i])
-        if at is not None:
-            cells.insert(at, phase)
-        return self.mirror(*cells)
 
-    def lift(self, mirror: Any) -> Any:
-        """The value of this dataclass that a mirror stands for."""
-        if self._pick is None:
-            return self._cls()
-        got = self._pick(mirror)
-        if not self._inward:
-            return self._cls(got) if self._one else self._cls(*got)
-        cells = [got] if self._one else list(got)
-        for i, turn in self._inward:
-            cells[i] = turn(cells[i])
-        return self._cls(*cells)
+def _written(made: type, cells: list[tuple[str, Turn | str | None]]) -> Turn:
+    """A function that makes one of ``made`` from attributes of a value, each turned where it must be.
+
+    A cell without an attribute is a fixed text.
+    """
+    known: dict[str, Any] = {"made": made}
+    parts = []
+    for i, (attribute, turn) in enumerate(cells):
+        if not attribute:
+            parts.append(repr(turn))
+        elif turn is None:
+            parts.append(f"value.{attribute}")
+        else:
+            known[f"turn_{i}"] = turn
+            parts.append(f"turn_{i}(value.{attribute})")
+    exec(f"def turned(value): return made({', '.join(parts)})", known)  # noqa: S102  # the names of our own fields, nothing else
+    turned: Turn = known["turned"]
+    return turned
 
 
 def shape_of(cls: type) -> Shape:
@@ -132,8 +125,9 @@ def mirrored(kind: Any, seals: Seals | None = None) -> Any:
 
 def lowerer(kind: Any, seals: Seals | None = None) -> Turn | None:
     """What turns a value of this annotation into its mirror; None where it is its own mirror."""
-    apart = seals or {}
-    return _turner(kind, lambda cls: apart.get(cls) or shape_of(cls).lower)
+    if seals and kind in seals:
+        return seals[kind]
+    return _turner(kind, lambda cls: shape_of(cls).lower)
 
 
 def lifter(kind: Any) -> Turn | None:
@@ -141,7 +135,8 @@ def lifter(kind: Any) -> Turn | None:
     return _turner(kind, lambda cls: shape_of(cls).lift)
 
 
-def _fixed(values: Any) -> Any:
+def fixed(values: Any) -> Any:
+    """Values that nobody can change any more; TypeError where they are not in a tuple."""
     if isinstance(values, tuple):
         return values
     raise TypeError(f"a {type(values).__name__}")
@@ -158,7 +153,7 @@ def _turner(kind: Any, of: Callable[[type], Turn]) -> Turn | None:
         if arguments[-1] is ...:
             each = turns[0]
             assert each is not None
-            return lambda values: tuple(map(each, _fixed(values)))
+            return lambda values: tuple(map(each, fixed(values)))
         return lambda values: tuple(
             turn(value) if turn else value for turn, value in zip(turns, values, strict=True)
         )

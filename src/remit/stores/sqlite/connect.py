@@ -177,12 +177,17 @@ def migrate(connection: apsw.Connection) -> None:
     With the last step the rows of an older ledger become what today's fold makes of its events.
     """
     (version,) = next(connection.execute("PRAGMA user_version"))
-    for number, file in enumerate(MIGRATIONS[version:], version + 1):
-        with connection:
-            connection.execute(file.read_text("utf-8"))
-            if version and number == SCHEMA_VERSION:
-                _rows_as_today(connection)
-            connection.execute(f"PRAGMA user_version = {number}")
+    defensive = connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, -1)
+    connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 0)  # a step may change a constraint in place
+    try:
+        for number, file in enumerate(MIGRATIONS[version:], version + 1):
+            with connection:
+                connection.execute(file.read_text("utf-8"))
+                if version and number == SCHEMA_VERSION:
+                    _rows_as_today(connection)
+                connection.execute(f"PRAGMA user_version = {number}")
+    finally:
+        connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, defensive)
 
 
 def _rows_as_today(connection: apsw.Connection) -> None:

@@ -102,9 +102,11 @@ class Batch:
         return keys[0]
 
     def _put(self, name: str, key: Key, values: tuple[Any, ...]) -> None:
-        if name not in self._bindings:
-            self._bindings[name], self._keys[name] = [], []
-        self._bindings[name].append(values)
+        bindings = self._bindings.get(name)
+        if bindings is None:
+            self._bindings[name], self._keys[name] = [values], [key]
+            return
+        bindings.append(values)
         self._keys[name].append(key)
 
     def _item(self, change: Change) -> None:
@@ -177,6 +179,11 @@ class Batch:
     def _fact(self, change: Change) -> None:
         old, new, ledger = change.old, change.new, self._ledger_id
         (kind, name), key = change.key, change.key
+        if (
+            new.__class__ is int and old.__class__ is int
+        ):  # most rows that a move touches are figures
+            self._put("update_fact", key, (0, b"%d" % new, ledger, kind, name, 0, b"%d" % old))
+            return
         if kind == "node":
             self._links(old, new, key)
         if new is None:

@@ -7,8 +7,9 @@
 -- The ledger's id leads every key, as it does in stores that keep many ledgers in one database.
 -- Constraints repeat what the core guarantees, so that a fault in either is caught by the other.
 
--- One row. `boot_id`, `boot_us` and `ledger_us` are the clock as of the last commit; `offset_us` is
--- how far the wall clock was from the ledger's clock when that was last recorded (INV-24).
+-- One row. `boot_id`, `boot_us` and `ledger_us` are the clock as of the last commit that had to keep it:
+-- any later moment of that boot follows, and the newest event has a time of its own. `offset_us` is how far
+-- the wall clock was from the ledger's clock when that was last recorded (INV-24).
 CREATE TABLE store_state (
   ledger_id TEXT NOT NULL PRIMARY KEY CHECK (ledger_id <> ''),
   epoch INTEGER NOT NULL CHECK (epoch >= 0),
@@ -47,7 +48,8 @@ CREATE TABLE events (
   type TEXT NOT NULL CHECK (type <> ''),
   actor TEXT NOT NULL CHECK (actor <> ''),
   assurance TEXT NOT NULL
-    CHECK (assurance IN ('asserted', 'token', 'signature', 'signature+presence')),
+    CHECK (assurance = 'asserted' OR assurance = 'token' OR assurance = 'signature'
+      OR assurance = 'signature+presence'),
   created_at INTEGER NOT NULL CHECK (created_at >= 0),
   payload BLOB NOT NULL,
   digest BLOB NOT NULL CHECK (length(digest) = 32),
@@ -124,8 +126,9 @@ CREATE TABLE item_rows (
   ledger_id TEXT NOT NULL,
   id TEXT NOT NULL,
   number INTEGER NOT NULL CHECK (number >= 1),
-  status TEXT NOT NULL CHECK (status IN ('draft', 'held', 'ready', 'leased', 'in-review',
-    'approved', 'shipped', 'verified', 'triaged', 'closed')),
+  status TEXT NOT NULL CHECK (status = 'leased' OR status = 'in-review' OR status = 'ready'
+    OR status = 'held' OR status = 'draft' OR status = 'verified' OR status = 'shipped'
+    OR status = 'approved' OR status = 'triaged' OR status = 'closed'),
   lane TEXT NOT NULL,
   rank INTEGER NOT NULL,
   gate TEXT NOT NULL,
@@ -176,9 +179,9 @@ CREATE INDEX item_rows_following ON item_rows (ledger_id, follows, number, id)
 CREATE TABLE edge_rows (
   ledger_id TEXT NOT NULL,
   via TEXT NOT NULL,
-  kind TEXT NOT NULL CHECK (kind IN ('blocks', 'parent-child', 'conditional-blocks', 'waits-for',
-    'waits-for-child')),
-  state TEXT NOT NULL CHECK (state IN ('unmet', 'met', 'dead')),
+  kind TEXT NOT NULL CHECK (kind = 'blocks' OR kind = 'parent-child'
+    OR kind = 'conditional-blocks' OR kind = 'waits-for' OR kind = 'waits-for-child'),
+  state TEXT NOT NULL CHECK (state = 'unmet' OR state = 'met' OR state = 'dead'),
   dependent TEXT NOT NULL,
   target TEXT NOT NULL,
   PRIMARY KEY (ledger_id, via, kind, state, dependent, target)
@@ -238,7 +241,8 @@ CREATE INDEX lane_rows_in_turn ON lane_rows (ledger_id, passed, id) WHERE ready 
 -- Every other kind of fact. `version` is that of the fact, 0 where it has none.
 CREATE TABLE fact_rows (
   ledger_id TEXT NOT NULL,
-  kind TEXT NOT NULL CHECK (kind NOT IN ('', 'item', 'alias', 'triage', 'lane')),
+  kind TEXT NOT NULL CHECK (kind <> '' AND kind <> 'item' AND kind <> 'alias'
+    AND kind <> 'triage' AND kind <> 'lane'),
   id TEXT NOT NULL CHECK (id <> ''),
   version INTEGER NOT NULL CHECK (version >= 0),
   body BLOB NOT NULL,

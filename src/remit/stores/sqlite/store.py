@@ -266,9 +266,11 @@ class SqliteStore:
         """
         if self._connection is None or self._log is None:
             return
-        with suppress(OSError):
+        try:
             if self._identity("-wal") == self._log:
                 return
+        except OSError:
+            pass  # it is not there at all
         lost, self._connection = self._connection, None
         lost.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
         lost.close()

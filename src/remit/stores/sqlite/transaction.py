@@ -89,7 +89,7 @@ class SqliteRead:
     def moment(self) -> Moment:
         """When this transaction happens: one reading of the clock for all of it."""
         if self._moment is None:
-            self._moment = self._clock.moment(self.anchor)
+            self._moment = self._clock.moment(self.anchor, self._head.time)
         return self._moment
 
     def head(self) -> Head:

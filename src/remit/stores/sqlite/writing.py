@@ -13,7 +13,7 @@ import apsw
 
 from remit.ports import Blob, Change, ClockJump, Head
 from remit.stores import misuse
-from remit.stores.clock import Clock, jump
+from remit.stores.clock import Anchor, Clock, jump
 from remit.stores.sqlite.queries import q
 from remit.stores.sqlite.rebuild import Rows, replace
 from remit.stores.sqlite.rows import write_changes
@@ -111,7 +111,10 @@ class SqliteWrite(SqliteRead):
         replace(self._connection, self._ledger_id, rows)
 
     def finish(self) -> bool:
-        """Keep the clock with what was written; False where nothing was."""
+        """Keep the clock with what was written; False where nothing was.
+
+        One that says the same already is left: its page is one of some ten that a commit writes.
+        """
         if not self._dirty:
             return False
         anchor, moment = self.anchor, self.moment
@@ -119,6 +122,9 @@ class SqliteWrite(SqliteRead):
         offset_us = moment.wall_us - ledger_us if self._jumped else anchor.offset_us
         epoch = self.epoch if self.adopted is None else self.adopted
         required = self._importing or (self.adoption_required and self.adopted is None)
+        known = (epoch, required) == (self.epoch, self.adoption_required)
+        if known and anchor.says_so(Anchor(moment.boot_id, moment.boot_us, ledger_us, offset_us)):
+            return True
         before = self._connection.total_changes()
         self._run(
             _SQL["keep_clock"],
