@@ -17,6 +17,7 @@ import importlib.util
 import json
 import re
 import shutil
+import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +26,7 @@ from typing import Any, Final
 from remit.core.checks import Result
 from remit.core.gitfacts import RepositoryRefusal
 from remit.isolation import remains
+from remit.machine.directories import remove_tree
 from remit.machine.git import Git
 from remit.machine.processes import Finished, absolute_path, run_bounded
 from remit.machine.reading import read_beneath
@@ -151,23 +153,37 @@ class Kingfisher:
         program = find(self.search)
         if program is None:
             return SecretScan(Result.BLOCKED, (), "kingfisher is not installed", _HINT)
-        self.prepare(lambda: None)
+        blocked = self.prepare(lambda: None)
+        if blocked is not None:
+            return blocked
         rules = self._rules(program)
         done = self._run(program, folder.resolve(), rules, compiling=False)
         return done if isinstance(done, SecretScan) else _read(done, folder.resolve())
 
-    def prepare(self, begin: Callable[[], None]) -> None:
-        """Compile the rules where nobody has yet, which takes some seconds; ``begin`` is told then."""
+    def prepare(self, begin: Callable[[], None]) -> SecretScan | None:
+        """Compile the rules where nobody has yet, which takes some seconds; ``begin`` is told then.
+
+        Why no scan is possible, if the scanner cannot be run.
+        """
         program = find(self.search)
         if program is None or self._rules(program).exists():
-            return
+            return None
         begin()
         rules = self._rules(program)
-        rules.mkdir(parents=True, mode=0o700, exist_ok=True)
+        rules.parent.mkdir(parents=True, mode=0o700, exist_ok=True)
+        made = Path(tempfile.mkdtemp(prefix=f"{rules.name}.", dir=rules.parent))
         with remains.held("empty") as empty:
             # Rules are compiled where nothing of a guest's is near, and only read from then on:
             # whoever got the better of the scanner must not be there at the next scan.
-            self._run(program, empty, rules, compiling=True)
+            done = self._run(program, empty, made, compiling=True)
+        if isinstance(done, SecretScan):
+            remove_tree(made)
+            return done
+        try:
+            made.rename(rules)  # whole, or not there: a kill leaves no half of them
+        except OSError:  # another was faster
+            remove_tree(made)
+        return None
 
     def _rules(self, program: Path) -> Path:
         """Where the compiled rules of this program lie."""
