@@ -279,7 +279,7 @@ def test_a_transcript_is_read_by_the_scanner_before_it_is_kept(tmp_path: Path) -
     yard.script(
         {
             "W-1": [
-                {"do": "print", "text": f"//registry.npmjs.org/:_authToken={token}\n"},
+                {"do": "print", "text": f"_authToken={token}\n"},
                 *good(1),
             ],
             "W-2": [{"do": "print", "text": "on it\n"}, *good(2)],
