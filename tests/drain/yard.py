@@ -179,7 +179,8 @@ class Yard:
     def left(self) -> list[str]:
         """What lies in the folders of runs: clones, records, whatever should be gone."""
         here = self.runs_folder()
-        return sorted(str(p.relative_to(here)) for p in here.rglob("*")) if here.exists() else []
+        walked = [(folder, [*below, *names]) for folder, below, names in os.walk(here)]
+        return sorted(os.path.relpath(f"{top}/{n}", here) for top, names in walked for n in names)
 
 
 def strays(mark: str) -> list[str]:

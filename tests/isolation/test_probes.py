@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pty
 import socket
+import stat
 import subprocess
 import sys
 import tempfile
@@ -210,7 +211,7 @@ def test_what_goes_away_while_sockets_are_looked_for_hides_no_other(
         monkeypatch.setattr(
             os, "walk", lambda top: [(top, [], ["gone", "plain", "s"]), (f"{top}/gone", [], ["s"])]
         )
-        assert escapes._sockets(str(tmp_path)) == [str(tmp_path / "s")]
+        assert escapes._found(stat.S_ISSOCK, str(tmp_path)) == [str(tmp_path / "s")]
 
 
 def test_a_trap_that_was_touched_counts_whatever_the_guest_says(

@@ -34,6 +34,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 TYPE_CHECKING = False  # for whoever checks types; importing what they need takes time in each cell
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     Plan = dict[str, Any]
@@ -152,13 +153,14 @@ def reach_names(plan: Plan) -> str:
 
 def reach_socket(plan: Plan) -> str:
     """Connect to a UNIX socket of the host's by its path, and look for any in the usual places."""
-    if strange := [name for name in _sockets("/run", "/tmp", "/var") if name != plan["proxy"]]:
+    found = _found(stat.S_ISSOCK, "/run", "/tmp", "/var")
+    if strange := [name for name in found if name != plan["proxy"]]:
         raise Out(f"sockets are visible: {', '.join(strange)}")
     return _connect(plan["unix"], plan["unix"])
 
 
-def _sockets(*tops: str) -> list[str]:
-    """Every socket beneath these folders; what goes away while they are walked is none."""
+def _found(of_kind: Callable[[int], bool], *tops: str) -> list[str]:
+    """Every file of a kind beneath these folders; what goes away while they are walked is none."""
     found = []
     for top in tops:
         for folder, _, names in os.walk(top):
@@ -167,7 +169,7 @@ def _sockets(*tops: str) -> list[str]:
                     mode = path.lstat().st_mode
                 except OSError:
                     continue
-                if stat.S_ISSOCK(mode):
+                if of_kind(mode):
                     found.append(str(path))
     return found
 
@@ -278,10 +280,7 @@ def hold_powers(plan: Plan) -> str:
         raise Out(f"capabilities: {held}")
     if status["NoNewPrivs"] != "1":
         raise Out("a program may gain powers by being executed")
-    devices = [
-        p.name for p in Path("/dev").rglob("*") if not p.is_symlink() and p.is_block_device()
-    ]
-    if devices:
+    if devices := _found(stat.S_ISBLK, "/dev"):
         raise Out(f"block devices: {', '.join(devices)}")
     try:
         os.mknod("/tmp/remit-probe-device", stat.S_IFBLK | 0o600, os.makedev(7, 0))
