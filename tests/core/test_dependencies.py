@@ -551,6 +551,16 @@ def test_a_successor_whose_children_wait_for_who_waits_for_all_of_them_is_refuse
     refuse_successor(world, old, new, [waits[old], own, waits[old]])
 
 
+def test_a_child_of_what_waits_for_who_waits_for_all_its_children_is_refused(world: World) -> None:
+    """It would wait until its parent is clear, that for the waiter, and the waiter for the child."""
+    parent, child = world.create(), world.create()
+    waiter = world.create(depends_on=((parent, "waits-for"),))
+    done = world.create(depends_on=((parent, "parent-child"),))
+    close(world, done)
+    add(world, parent, waiter)
+    refuse_cycle(world, child, parent, "parent-child", [child, parent, waiter, child])
+
+
 def test_two_who_would_wait_for_each_other_among_all_children_are_seen(world: World) -> None:
     old, new = world.create(), world.create()
     edges = ((new, "parent-child"), (old, "waits-for"))

@@ -120,7 +120,8 @@ def closes(
         waits = [wait for wait in waits if wait.item != item or wait.needs[0] == item]
     change = Change()
     if kind is DependencyKind.PARENT:
-        change = Change(item, frozenset(upward(draft, chain(draft, target))))
+        others = {w.item: ((item, w.inner),) for w in waits if w.item != item}
+        change = Change(item, frozenset(upward(draft, chain(draft, target))), waits=others)
     try:
         cycles = [found for wait in waits if (found := cycle_of(draft, wait, change))]
     except TooFar:
