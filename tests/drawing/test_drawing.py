@@ -10,7 +10,7 @@ from itertools import pairwise
 from xml.etree import ElementTree
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from remit.drawing.graph import Arrow, Graph, Node, short
@@ -60,7 +60,15 @@ def test_only_what_closes_a_cycle_is_left_out(pairs: list[tuple[str, str]]) -> N
         assert not acyclic([*kept, arrow])
 
 
+PARTS = [
+    ("n1", "n0"), ("n9", "n4"), ("n9", "n2"), ("n5", "n2"), ("n7", "n5"), ("n3", "n9"), ("n5", "n8"),
+    ("n4", "n5"),
+]  # fmt: skip
+"""Two parts that do not hang together, with arrows over several layers in the second."""
+
+
 @given(arrows)
+@example(PARTS)
 @settings(deadline=None)
 def test_every_node_has_a_place_of_its_own_and_work_runs_to_the_right(
     pairs: list[tuple[str, str]],

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from remit.core.planning.bundle import EdgeType, PlanNode, PlanRequirement, ReversalKind, Risk
@@ -19,6 +19,7 @@ from remit.documents.plan_writing import lines
 from remit.documents.plans import parse
 from remit.exchange.drafting.draft import Draft, fit_label, fit_title
 from remit.exchange.drafting.formats import UnfitError, draft
+from remit.exchange.drafting.markdown import sections
 from remit.exchange.drafting.tables import COLUMNS, plain
 
 BESIDE = Path(__file__).resolve().parents[2].parent / "shared" / "data"
@@ -279,7 +280,14 @@ def test_an_empty_text_is_all_gaps(tmp_path: Path) -> None:
     assert (found.rows, found.drafted) == (0, 0)
 
 
+def test_a_heading_within_a_list_is_a_text_of_its_entry() -> None:
+    before, goal = sections("- # one\n  two\n- three\n# Goal\nfour")
+    assert [entry.text for entry in before.entries] == ["one\n\ntwo", "three"]
+    assert (goal.heading, goal.texts) == ("Goal", ["four"])
+
+
 @given(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=300))
+@example("#")
 @settings(max_examples=200, deadline=None)
 def test_any_text_can_be_drafted_from(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
     drafted(tmp_path_factory.mktemp("any"), "markdown", f"- {text}\n\n{text}\n# {text}\n- {text}")

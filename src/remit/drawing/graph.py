@@ -51,7 +51,7 @@ class Graph:
         for arrow in self.arrows:
             before.setdefault(arrow.later, []).append(arrow.first)
             after.setdefault(arrow.first, []).append(arrow.later)
-        kept = _reached(name, before) | _reached(name, after)
+        kept = reached(name, before) | reached(name, after)
         return Graph(
             self.title,
             tuple(node for node in self.nodes if node.name in kept),
@@ -59,7 +59,8 @@ class Graph:
         )
 
 
-def _reached(start: str, steps: Mapping[str, Iterable[str]]) -> set[str]:
+def reached(start: str, steps: Mapping[str, Iterable[str]]) -> set[str]:
+    """All that can be come to from here, itself included."""
     seen = {start}
     ahead = [start]
     while ahead:

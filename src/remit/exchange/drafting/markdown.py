@@ -92,16 +92,19 @@ def draft_markdown(path: Path, name: str) -> Draft:
 
 
 def sections(text: str) -> Iterator[Section]:
-    """The headings of a text with what stands below each; first what stands before any."""
+    """The headings of a text with what stands below each; first what stands before any.
+
+    A heading within an entry of a list is a text of that entry.
+    """
     from markdown_it import MarkdownIt
 
     here = Section(0, "")
     stack: list[Entry] = []
     heading = False
     for token in MarkdownIt("commonmark").parse(text):
-        if token.type == "heading_open":
+        if token.type == "heading_open" and not stack:
             yield here
-            here, stack, heading = Section(int(token.tag[1:]), ""), [], True
+            here, heading = Section(int(token.tag[1:]), ""), True
         elif token.type == "heading_close":
             heading = False
         elif token.type == "list_item_open":
