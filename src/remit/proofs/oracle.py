@@ -9,10 +9,12 @@ the shapes of its values.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
+from remit.core.events import Recorded
 from remit.core.facts import Dependency, Item, Policy
+from remit.core.item_events import DependencySettled
 
 Items = Mapping[str, Item]
 
@@ -128,6 +130,24 @@ def _passes_down(items: Items, parent: Item, policy: Policy, below: tuple[str, .
     return any(
         worth(items, d, policy, (*below, parent.id)) != "met" and not inner(items, parent.id, d)
         for d in parent.dependencies
+    )
+
+
+def last_news(events: Sequence[Recorded], rec: Recorded) -> bool:
+    """Whether this tells an item that ended in the same decision who took its parent's place.
+
+    No news comes to it later, and whose child it was counts for whoever waits for all children.
+    """
+    event = rec.event
+    return (
+        isinstance(event, DependencySettled)
+        and event.kind == "parent-child"
+        and any(
+            before.stream == rec.stream
+            and before.seq < rec.seq
+            and str(getattr(before.event, "to", "")) in TERMINAL
+            for before in events
+        )
     )
 
 

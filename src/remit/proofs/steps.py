@@ -163,7 +163,8 @@ class Steps:
             fits = (tid, was, to) in table and (was, to) == (event.from_, event.to)  # type: ignore[attr-defined]  # moves have both
             tally.demand("status-by-table", fits, type(event).__name__, tid, was, "->", to)
         if was in oracle.TERMINAL:
-            fits = was == to and type(event).__name__ in AFTER_THE_END
+            said = type(event).__name__ in AFTER_THE_END or oracle.last_news(decided.events, rec)
+            fits = was == to and said
             tally.demand("terminal-stays", fits, old.id, was, "then", event)
         known = set(old.holders) <= set(new.holders)
         tally.demand("holders-remembered", known, old.holders, "became", new.holders)
