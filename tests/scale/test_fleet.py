@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 from tests.core.drained import CODE, propose, start
+from tests.core.triaging import put
 from tests.core.world import BASE, COMMAND, sha
 from tests.ground.ledgers import HUMAN
 from tests.stores.postgres.server import Server
@@ -73,7 +74,7 @@ def fill(ledger: Ledger) -> None:
             c.ReviewWork(x.item, approve=True, reason=Text("good")) for x in done[: CHUNK // 4]
         ]
         accepted(cat.review(reviews))
-        aside = [c.OpenTriage(x.item, "ambiguity", Text("what?")) for x in done[CHUNK // 4 :: 2]]
+        aside = [put(x.item, "ambiguity", "what?") for x in done[CHUNK // 4 :: 2]]
         accepted(human.triage(aside))
     drain(ledger)
 
