@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import threading
 import time
 from collections.abc import Callable
@@ -17,6 +18,7 @@ from remit.drain.workplace import Task
 from remit.ports.agent import Agent
 from remit.ports.sandbox import SecretFinding, SecretScan
 from remit.repository.repository import GitRepository
+from remit.wiring import scanning
 from remit.wiring.places import Place
 from remit.wiring.scanning import Scans
 from remit.wiring.workplace import Ground
@@ -95,6 +97,42 @@ def test_each_change_hears_of_its_own_secrets() -> None:
     assert [sorted(batch) for batch in scanner.scanned[1:]] == [
         ["first"], ["a secret", "clean", "clean too"],
     ]  # fmt: skip
+
+
+class Full(Changes):
+    """One of its changes finds no room on the disk."""
+
+    def lay_out(self, base: str, head: str, folder: Path) -> int:
+        if head == "full":
+            raise OSError(errno.ENOSPC, "no room")
+        return super().lay_out(base, head, folder)
+
+
+def test_who_finds_no_room_troubles_no_other() -> None:
+    scanner = Scanner()
+    scans = Scans(cast(GitRepository, Full()), scanner)
+    found: dict[str, Any] = {}
+
+    def scan(head: str) -> None:
+        try:
+            found[head] = scans.scan("base", head).result  # type: ignore[union-attr]  # scanned
+        except OSError as error:
+            found[head] = error.errno
+
+    threads = [threading.Thread(target=scan, args=(head,)) for head in ("first", "full", "other")]
+    threads[0].start()
+    until(lambda: bool(scanner.scanned))
+    for thread in threads[1:]:
+        thread.start()
+    until(lambda: len(scans._waiting) == 2)
+    scanner.go.set()
+    for thread in threads:
+        thread.join(60)
+    assert found == {"first": "PASS", "full": errno.ENOSPC, "other": "PASS"}
+
+
+def test_texts_that_are_alike_are_told_apart() -> None:
+    assert scanning._Asked(text="same") != scanning._Asked(text="same")
 
 
 def test_a_scan_waits_for_who_may_come_and_no_longer(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -273,3 +273,21 @@ git rm -q -f .gitignore; git commit -q -m gone
     whole = b"\n".join(path.read_bytes() for path in files)
     assert all(word in whole for word in (b"secret-one", b"two", b"add secret-three"))
     assert not any(path.name.startswith(".") for path in files)
+
+
+def test_no_name_of_a_guests_hides_a_text_or_breaks_a_line(
+    attempt: Attempt, tmp_path: Path
+) -> None:
+    """Scanners skip some names, and some characters end a line to Python that end none to git."""
+    attempt.run("""
+echo one > package-lock.json; echo two > k.svg; echo three > "$(printf 'a\\342\\200\\250HEAD')"
+echo four > "$(printf 'x\\013HEAD')"; echo five | gzip > packed.txt; echo six > x.zip
+git add -A; git commit -q -m "odd names"
+""")
+    taken = attempt.take_over()
+    assert isinstance(taken, Takeover)
+    folder = tmp_path / "texts"
+    folder.mkdir()
+    assert attempt.repo.lay_out(taken.base_sha, taken.head_sha, folder) == 7
+    files = [path for path in folder.glob("*/*") if path.name != "commit.txt"]
+    assert sorted(path.suffix for path in files) == [".gz", *[".txt"] * 5]

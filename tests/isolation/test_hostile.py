@@ -222,6 +222,17 @@ def test_descriptors_that_were_left_open(cells: Cells, host: Host) -> None:
     assert max(numbers) <= 3
 
 
+@pytest.mark.parametrize("closed", ["0<&-", "0<&- 2>&-", ""])
+def test_descriptors_where_a_standard_one_was_closed(closed: str, cells: Cells, host: Host) -> None:
+    """A program that looks at its own descriptors has one open, which may stand in for a closed one."""
+    script = "import os; print(sorted(int(n) for n in os.listdir('/proc/self/fd')))"
+    wrapped = cells().command([python(), "-c", script])
+    assert not isinstance(wrapped, SandboxRefusal)
+    start = ["sh", "-c", f'exec "$@" 7<"$0" {closed}', str(host.secret), *wrapped]
+    done = subprocess.run(start, stdout=subprocess.PIPE, text=True, check=False)
+    assert "7" not in done.stdout, done.stdout
+
+
 def test_becoming_root(cells: Cells) -> None:
     said = hostile(
         cells(),

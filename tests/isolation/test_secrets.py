@@ -7,6 +7,7 @@ import random
 import string
 import subprocess
 import tarfile
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -65,6 +66,30 @@ def test_secrets_are_found_wherever_a_guest_puts_them(scanner: Kingfisher, tmp_p
 
 
 @needs_scanner
+@pytest.mark.timeout(300)
+def test_what_two_changes_hold_is_named_in_both(scanner: Kingfisher, tmp_path: Path) -> None:
+    for name in ("0", "1", "2"):
+        (tmp_path / "texts" / name).mkdir(parents=True)
+        (tmp_path / "texts" / name / "x.txt").write_text(f"token: {token(7)}\n")
+    found = scanner.scan(tmp_path / "texts")
+    assert {finding.path for finding in found.findings} == {"0/x.txt", "1/x.txt", "2/x.txt"}
+
+
+@needs_scanner
+@pytest.mark.timeout(300)
+def test_a_folder_whose_name_the_scanner_skips_passes_nothing(
+    scanner: Kingfisher, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    top = tmp_path / "node_modules" / "tmp"
+    (top / "texts").mkdir(parents=True)
+    (top / "texts" / "x.txt").write_text(f"token: {token(8)}\n")
+    monkeypatch.setattr(tempfile, "tempdir", str(top))
+    found = scanner.scan(top / "texts")
+    assert found.result is Result.BLOCKED
+    assert "planted" in found.evidence
+
+
+@needs_scanner
 def test_a_repository_in_what_came_back_is_text_like_all_else(
     scanner: Kingfisher, tmp_path: Path
 ) -> None:
@@ -100,7 +125,9 @@ def finished(code: int, text: bytes, *, timed_out: bool = False, cut: int = 0) -
     return Finished(code, timed_out, 1, Captured(text, b"", cut), Captured(b"", b"", 0))
 
 
-ONE = b'{"rule":{"id":"r"},"finding":{"path":"/t/a\\u001b[2J","line":3}}'
+PLANTED = b'{"rule":{"id":"r"},"finding":{"path":"/room/planted.txt","line":1}}'
+ONE = PLANTED + b',{"rule":{"id":"r"},"finding":{"path":"/t/a\\u001b[2J","line":3}}'
+GUESTS = b'{"rule":{"id":"r"},"finding":{"path":"/t/planted.txt","line":1}}'
 Report = Callable[[bytes], bytes]
 
 
@@ -111,8 +138,11 @@ def report(findings: bytes) -> bytes:
 @pytest.mark.parametrize(
     ("done", "result"),
     [
-        (finished(0, report(b"")), Result.PASS),
+        (finished(200, report(PLANTED)), Result.PASS),
         (finished(200, report(ONE)), Result.FAIL),
+        (finished(200, report(PLANTED + b"," + GUESTS)), Result.FAIL),
+        (finished(200, report(GUESTS)), Result.BLOCKED),
+        (finished(0, report(b"")), Result.BLOCKED),
         (finished(205, report(ONE)), Result.FAIL),
         (finished(0, report(ONE)), Result.BLOCKED),
         (finished(200, report(b"")), Result.BLOCKED),
@@ -129,7 +159,7 @@ def test_only_a_plain_answer_counts(done: Finished, result: Result) -> None:
     found = secrets._read(done, Path("/t"))
     assert found.result is result
     if result is Result.FAIL:
-        assert found.findings[0].path == "a?[2J"
+        assert found.findings[0].path in ("a?[2J", "planted.txt")
 
 
 @needs_scanner

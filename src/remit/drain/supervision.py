@@ -32,7 +32,7 @@ from remit.drain.leftovers import TOKEN, Record
 from remit.drain.limits import Limits
 from remit.drain.output import Line, Lines
 from remit.drain.processes import Identity, WardenLost, boot_id, look
-from remit.drain.wardens import WARDENS
+from remit.drain.wardens import WARDENS, within
 from remit.machine.processes import Captured, HeadAndTail, absolute_path
 
 OnLine = Callable[[str, Line], None]
@@ -41,6 +41,7 @@ OnLine = Callable[[str, Line], None]
 _READ_BYTES: Final = 65_536
 _LOOK_S: Final = 0.2
 _GREETING_S: Final = 10.0
+_SAYING_S: Final = 1.0
 _DRAIN_S: Final = 1.0
 _PATIENCE_S: Final = 1.0
 """How long after its bound a warden may take to answer before it is given up."""
@@ -222,7 +223,7 @@ class Process:
             self._write_all(json.dumps(config).encode() + b"\n", until)
         while not self._told:
             # A program may stop its warden as the first thing that it does.
-            if not select.select([self._status], [], [], max(0.0, until - time.monotonic()))[0]:
+            if not within(self._status, select.POLLIN, until - time.monotonic()):
                 raise TimeoutError(errno.ETIMEDOUT, "the warden does not answer", config["argv"][0])
             chunk = os.read(self._status, _READ_BYTES)
             if not chunk:
@@ -242,12 +243,15 @@ class Process:
     def _write_all(self, data: bytes, until: float) -> None:
         os.set_blocking(self._control, False)
         while data:
-            if not select.select([], [self._control], [], max(0.0, until - time.monotonic()))[1]:
+            if not within(self._control, select.POLLOUT, until - time.monotonic()):
                 raise TimeoutError(errno.ETIMEDOUT, "the warden takes no orders")
             data = data[os.write(self._control, data) :]
 
     def _said(self) -> str:
-        said = os.read(self._warden.stderr.fileno(), 4096).decode("utf-8", "replace").strip()
+        at = self._warden.stderr.fileno()
+        # Whoever it left behind may hold its output open and say nothing.
+        data = os.read(at, 4096) if within(at, select.POLLIN, _SAYING_S) else b""
+        said = data.decode("utf-8", "replace").strip()
         return said.splitlines()[-1][:300] if said else "it said nothing"
 
     def _run(self) -> None:

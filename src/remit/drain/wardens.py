@@ -32,6 +32,13 @@ BOOT: Final = (
 _SOURCE: Final = str(Path(__file__).resolve().parents[2])
 
 
+def within(at: int, event: int, seconds: float) -> bool:
+    """Whether something comes to a descriptor in so long; unlike ``select`` it takes any number of it."""
+    waiting = select.poll()
+    waiting.register(at, event)
+    return bool(waiting.poll(max(0.0, seconds) * 1_000))
+
+
 @dataclass(frozen=True, slots=True)
 class Warden:
     """A warden of this process: its number, a handle that no other can get, and the pipes to it.
@@ -53,7 +60,7 @@ class Warden:
 
     def wait(self, seconds: float) -> bool:
         """Wait for its end; False where it has not ended after so long."""
-        return bool(select.select([self.handle], [], [], seconds)[0])
+        return within(self.handle, select.POLLIN, seconds)
 
     def close(self) -> None:
         """Let go of its pipes."""
@@ -81,14 +88,14 @@ class Wardens:
             feed = theirs.enter_context(tempfile.TemporaryFile())
             feed.write(stdin)
             feed.seek(0)
-            pairs = [os.pipe() for _ in range(4)]
-            (orders, ordering), *writing = pairs[0], *pairs[1:]
-            given = [orders, *(pair[1] for pair in writing), feed.fileno()]
-            kept = [ordering, *(pair[0] for pair in writing)]
-            for at in given[:-1]:
-                theirs.callback(os.close, at)
-            for at in kept:
-                ours.callback(os.close, at)
+            given, kept = [], []
+            for place in range(4):  # it reads its orders, and writes on the others
+                reading, writing = os.pipe()
+                given.append(writing if place else reading)
+                kept.append(reading if place else writing)
+                theirs.callback(os.close, given[-1])
+                ours.callback(os.close, kept[-1])
+            given.append(feed.fileno())
             pid, handle = self._asked(given)
             ours.pop_all()
         pipes = [
@@ -112,6 +119,9 @@ class Wardens:
             except OSError as error:
                 self._give_up()
                 raise WardenLost(0, f"the warden ended at once: {error}", sys.executable) from error
+            except BaseException:
+                self._give_up()  # the answer to this would be taken for that to the next
+                raise
             if not handles:
                 self._give_up()
                 raise WardenLost(0, "the warden ended at once: it said nothing", sys.executable)

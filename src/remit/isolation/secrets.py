@@ -18,8 +18,10 @@ import json
 import re
 import shutil
 import tempfile
+from base64 import b64encode
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
 
@@ -137,6 +139,10 @@ def _git_settings(room: Room) -> Probe:
     return Probe(name, Result.PASS, f"{len(entries)} settings, none of them names a credential")
 
 
+PLANTED: Final = "planted.txt"
+"""Lies beside what is scanned; a scan that does not find it has looked at nothing."""
+
+
 @dataclass(frozen=True, slots=True)
 class Kingfisher:
     """The secret scanner in a cell. `cache` keeps its compiled rules between scans.
@@ -195,6 +201,7 @@ class Kingfisher:
     ) -> Finished | SecretScan:
         """Run the scanner once in a cell of its own."""
         with remains.held("room") as empty:
+            (empty / PLANTED).write_text(f"token: {_known()}\n", encoding="ascii")
             room = Room(
                 "secret-scan",
                 empty,
@@ -206,7 +213,7 @@ class Kingfisher:
             if isinstance(cell, SandboxRefusal):
                 return SecretScan(Result.BLOCKED, (), cell.message, cell.hint)
             try:
-                argv = cell.command(_argv(program, folder, rules))
+                argv = cell.command(_argv(program, folder, empty, rules))
                 if isinstance(argv, SandboxRefusal):
                     return SecretScan(Result.BLOCKED, (), argv.message, argv.hint)
                 return run_bounded(
@@ -222,11 +229,21 @@ class Kingfisher:
                 cell.close()
 
 
-def _argv(program: Path, folder: Path, rules: Path) -> list[str]:
-    said = [str(program), "scan", str(folder), "--no-validate", "--git-history", "none"]
+def _argv(program: Path, folder: Path, planted: Path, rules: Path) -> list[str]:
+    said = [
+        str(program),
+        "scan",
+        str(folder),
+        str(planted),
+        "--no-validate",
+        "--git-history",
+        "none",
+    ]
     said += ["--format", "json", "--redact", "--no-update-check", "--quiet"]
     # A guest must not be able to excuse its own secret by a comment beside it.
     said += ["--no-ignore", "--no-ignore-if-contains"]
+    # Each place is named, or one change would hide what another holds as well.
+    said += ["--no-dedup"]
     return [*said, "--rule-cache-dir", str(rules), "--jobs", "2"]
 
 
@@ -250,12 +267,21 @@ def _read(done: Finished, folder: Path) -> SecretScan:
         report = json.loads(done.stdout.whole().split(b"\n", 1)[0])
         findings = tuple(_findings(report["findings"], folder))
         scanned = int(report["metadata"]["summary"]["blobs_scanned"])
-        count = len(report["findings"])
+        total = len(report["findings"])
     except (ValueError, KeyError, TypeError, AttributeError):
         return broken
-    if (count > 0) != (done.exit_code != _CLEAN):
+    if (total > 0) != (done.exit_code != _CLEAN):
         return broken
-    evidence = f"{scanned} files scanned, {count} secrets found"
+    planted = sum(_is_planted(entry, folder) for entry in report["findings"])
+    if not planted:
+        return SecretScan(
+            Result.BLOCKED,
+            (),
+            "kingfisher does not see a secret that was planted for it",
+            "name another folder for temporary files: some names of folders are skipped",
+        )
+    count = total - planted
+    evidence = f"{max(0, scanned - 1)} files scanned, {count} secrets found"
     if count:
         return SecretScan(
             Result.FAIL, findings, evidence, "take it out of the history, and revoke it"
@@ -264,10 +290,23 @@ def _read(done: Finished, folder: Path) -> SecretScan:
 
 
 def _findings(listed: Sequence[dict[str, Any]], folder: Path) -> Iterator[SecretFinding]:
-    for entry in listed[:_FINDINGS_KEPT]:
+    own = [entry for entry in listed if not _is_planted(entry, folder)]
+    for entry in own[:_FINDINGS_KEPT]:
         path = str(entry["finding"]["path"]).removeprefix(f"{folder}/")
         plain = "".join(c if c.isprintable() else "?" for c in path)[:500]
         yield SecretFinding(str(entry["rule"]["id"])[:100], plain, int(entry["finding"]["line"]))
+
+
+def _is_planted(entry: dict[str, Any], folder: Path) -> bool:
+    """Whether it is what was planted beside the folder, in a place that no guest can name."""
+    path = Path(str(entry["finding"]["path"]))
+    return path.name == PLANTED and not path.is_relative_to(folder)
+
+
+def _known() -> str:
+    """What any scanner takes for a token, made here so that none finds it in this file."""
+    digest = b64encode(sha256(b"planted for the scanner").digest()).decode()
+    return "ghp_" + "".join(c for c in digest if c.isalnum())[:36]
 
 
 def find(search: str | None = None) -> Path | None:

@@ -2,8 +2,8 @@
 
 A secret that one commit adds and the next one takes away is published with both, so what is laid out
 is every blob and every message of every commit in the change, and not the last tree. File names are
-made here from what the guest called them: none leads elsewhere, and none, such as `.gitignore`,
-means anything to whoever reads the folder.
+made here from what the guest called them: none leads elsewhere, and none, such as `.gitignore` or
+`yarn.lock`, means anything to whoever reads the folder: each is a text, unless its first bytes say archive.
 """
 
 from __future__ import annotations
@@ -12,12 +12,20 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from remit.core.gitfacts import RepositoryCode, RepositoryRefusal
+from remit.core.gitfacts import RepositoryCode, RepositoryRefusal, is_full_sha
+from remit.machine.git import failed
 from remit.repository.host import Host
 
 OBJECTS_LIMIT_COUNT = 100_000
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]")
 _NAME_CHARS = 80
+_ARCHIVES = (
+    (b"PK\x03\x04", ".zip"),
+    (b"\x1f\x8b", ".gz"),
+    (b"BZh", ".bz2"),
+    (b"\xfd7zXZ\0", ".xz"),
+)
+"""First bytes of what the scanner opens, and the ending by which it knows that."""
 
 
 def lay_out(host: Host, base: str, head: str, folder: Path) -> int | RepositoryRefusal:
@@ -29,7 +37,10 @@ def lay_out(host: Host, base: str, head: str, folder: Path) -> int | RepositoryR
     listed = host.run(["rev-list", "--objects", head, f"^{base}"], operation)
     if isinstance(listed, RepositoryRefusal):
         return listed
-    names = dict(line.partition(" ")[::2] for line in listed.text.splitlines())
+    # Git ends lines by LF alone; what else ends a line to some may stand in a guest's name.
+    names = dict(line.partition(" ")[::2] for line in listed.text.split("\n") if line)
+    if any(not is_full_sha(name) for name in names):
+        return failed(operation, "a line of rev-list names no object", "")
     if len(names) > OBJECTS_LIMIT_COUNT:
         return RepositoryRefusal(
             RepositoryCode.OUTPUT_TOO_LARGE,
@@ -42,11 +53,14 @@ def lay_out(host: Host, base: str, head: str, folder: Path) -> int | RepositoryR
     if isinstance(read, RepositoryRefusal):
         return read
     count = 0
-    for sha, kind, content in _objects(read.stdout):
+    objects = list(_objects(read.stdout))
+    if len(objects) != len(names):
+        return failed(operation, f"{len(objects)} of {len(names)} objects were read", "")
+    for sha, kind, content in objects:
         if kind in ("blob", "commit"):
             place = folder / sha
             place.mkdir()
-            (place / _name(names.get(sha, ""), kind)).write_bytes(content)
+            (place / _name(names.get(sha, ""), kind, content)).write_bytes(content)
             count += 1
     paths = "\n".join(path for path in names.values() if path)
     (folder / "paths.txt").write_text(paths, encoding="utf-8", errors="backslashreplace")
@@ -58,14 +72,18 @@ def _objects(output: bytes) -> Iterator[tuple[str, str, bytes]]:
     at = 0
     while at < len(output):
         end = output.index(b"\n", at)
-        sha, kind, size = output[at:end].decode("ascii").split(" ")
+        words = output[at:end].decode("ascii", "replace").split(" ")
+        if len(words) != 3 or not words[2].isdecimal():
+            return  # missing, or none that can be read: there are too few then
+        sha, kind, size = words
         at = end + 1
         yield sha, kind, output[at : at + int(size)]
         at += int(size) + 1
 
 
-def _name(path: str, kind: str) -> str:
+def _name(path: str, kind: str, content: bytes) -> str:
     if kind == "commit":
         return "commit.txt"
     plain = _UNSAFE.sub("_", path.rpartition("/")[2])[-_NAME_CHARS:]
-    return f"_{plain}" if plain.startswith(".") or not plain else plain
+    kept = next((end for start, end in _ARCHIVES if content.startswith(start)), ".txt")
+    return f"_{plain}{kept}"

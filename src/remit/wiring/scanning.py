@@ -18,6 +18,7 @@ from remit.core.checks import Result
 from remit.core.gitfacts import RepositoryRefusal
 from remit.core.refusals import Refused
 from remit.isolation import remains
+from remit.machine.directories import remove_tree
 from remit.ports.sandbox import SecretScan, SecretScanner
 from remit.repository.repository import GitRepository
 from remit.service.outside import refused_by
@@ -30,8 +31,10 @@ FINDINGS: Final = 100
 """With more findings than so many, a batch says too little of each of its changes."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class _Asked:
+    """One caller's change or text, told from another's that is like it."""
+
     base: str = ""
     head: str = ""
     text: str = ""
@@ -79,7 +82,13 @@ class Scans:
             if asked not in self._waiting:
                 return self._answered(asked)
             self._busy = True
-            self._gather()
+            try:
+                self._gather()
+            except BaseException:
+                self._busy = False
+                self._waiting.remove(asked)
+                self._turn.notify_all()
+                raise
             batch, self._waiting = self._waiting[:BATCH], self._waiting[BATCH:]
             if asked not in batch:
                 batch.append(asked)
@@ -106,11 +115,14 @@ class Scans:
             self._turn.wait(left)
 
     def _answered(self, asked: _Asked) -> SecretScan | Refused:
-        while asked.answer is None and asked.error is None:
-            self._turn.wait()
-        if asked.answer is None:
-            raise RuntimeError("the scan of a batch failed") from asked.error
-        return asked.answer
+        with self._turn:
+            while asked.answer is None and asked.error is None:
+                self._turn.wait()
+        if asked.answer is not None:
+            return asked.answer
+        if isinstance(asked.error, OSError):  # trouble of this machine, to whoever asked
+            raise OSError(*asked.error.args) from asked.error
+        raise RuntimeError("the scan of a batch failed") from asked.error
 
     def _scan(self, batch: list[_Asked]) -> None:
         with remains.held("changes") as top:
@@ -118,7 +130,12 @@ class Scans:
             for place, one in enumerate(batch):
                 folder = top / str(place)
                 folder.mkdir()
-                count = self._lay_out(one, folder)
+                try:
+                    count = self._lay_out(one, folder)
+                except OSError as error:
+                    one.error = error  # it is this one's trouble, not that of the others
+                    remove_tree(folder)
+                    continue
                 if isinstance(count, RepositoryRefusal):
                     one.answer = refused_by(count)
                 else:
