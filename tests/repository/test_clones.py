@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from pathlib import Path
@@ -176,6 +177,19 @@ def test_a_failed_clone_leaves_nothing(
 
 
 # --- take-overs -----------------------------------------------------------------------------
+
+
+def test_a_clone_that_finds_no_room_is_refused_and_goes(
+    lab: Any, repo: GitRepository, refused: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from remit.repository import clones
+
+    def full(*_given: object) -> None:
+        raise OSError(errno.ENOSPC, "no room")
+
+    monkeypatch.setattr(clones, "new_repository", full)
+    refused(repo.make_clone("W-1", lab.root / "c", "work"), RepositoryCode.CLONE_FAILED)
+    assert not (lab.root / "c").exists()
 
 
 def test_takes_commits_over_by_exact_name(lab: Any, repo: GitRepository) -> None:

@@ -148,6 +148,29 @@ def test_of_a_shallow_repository_nothing_is_remembered(lab: Lab, counted: Counte
     assert host.is_ancestor(older, newer, "look") is True
 
 
+def test_what_git_could_not_answer_is_asked_again(lab: Lab) -> None:
+    host = located(Git(), lab.host)
+    head = lab.git("rev-parse", "HEAD").strip()
+    objects = host.common_dir / "objects"
+    asked = ["rev-parse", "--verify", "--quiet", f"{head}^{{tree}}"]
+    objects.rename(objects.with_name("away"))
+    failed = host.ask(asked, "look", answers=(0, 1, 128))
+    assert not isinstance(failed, GitRun) or failed.exit_code != 0
+    objects.with_name("away").rename(objects)
+    found = host.ask(asked, "look", answers=(0, 1, 128))
+    assert isinstance(found, GitRun)
+    assert found.exit_code == 0
+
+
+def test_what_became_shallow_meanwhile_is_not_remembered(lab: Lab, counted: Counted) -> None:
+    host = located(counted.git, lab.host)
+    head = lab.git("rev-parse", "HEAD").strip()
+    (host.common_dir / "shallow").write_text(f"{head}\n")
+    for _ in range(2):
+        host.tree(head, "look")
+    assert counted.asked("rev-parse") >= 2
+
+
 def test_answers_are_bounded() -> None:
     answers = Answers()
     answers.keep(("long",), GitRun(0, b"x" * (ANSWER_BYTES + 1), ""))

@@ -16,6 +16,7 @@ configuration names could run code at checkout, and none is read.
 
 from __future__ import annotations
 
+import os
 import tempfile
 from pathlib import Path
 
@@ -54,9 +55,12 @@ def make_clone(
     if refusal := claim_directory(directory, operation):
         return refusal
     base_ref = attempt_ref(attempt_id, "base")
-    refusal = host.keep_refs(main.main_sha, operation, base_ref) or _fill_clone(
-        host, main, directory, branch, sharing, operation
-    )
+    try:
+        refusal = host.keep_refs(main.main_sha, operation, base_ref) or _fill_clone(
+            host, main, directory, branch, sharing, operation
+        )
+    except OSError as error:
+        refusal = failed(operation, str(error), "", RepositoryCode.CLONE_FAILED)
     if refusal is not None:
         remove_tree(directory)
         return refusal
@@ -77,9 +81,9 @@ def _fill_clone(
     if refusal := new_repository(host, directory, operation):
         return refusal
     git_dir = directory / ".git"
-    with (git_dir / "config").open("a", encoding="utf-8") as file:
-        file.write(_settings(main, name, tracking, branch))
-    (git_dir / "HEAD").write_text(f"ref: {ours}\n", encoding="ascii")
+    with (git_dir / "config").open("ab") as file:
+        file.write(os.fsencode(_settings(main, name, tracking, branch)))
+    (git_dir / "HEAD").write_bytes(os.fsencode(f"ref: {ours}\n"))
     refs = f"create {ours} {main.main_sha}\n"
     if sharing is ObjectSharing.BORROWED:
         borrow(git_dir / "objects", host.common_dir / "objects")
@@ -94,7 +98,7 @@ def _fill_clone(
         cwd=directory,
         operation=operation,
         git_dir=git_dir,
-        stdin=refs.encode(),
+        stdin=os.fsencode(refs),
     )
     if isinstance(made, RepositoryRefusal):
         return _as(made, RepositoryCode.CLONE_FAILED)
@@ -269,9 +273,13 @@ def clean_checkout(host: Host, sha: str, directory: Path) -> CheckoutMade | Repo
     operation = f"check out {sha[:80]}"
     if refusal := host.require_commit(sha, operation) or claim_directory(directory, operation):
         return refusal
-    refusal = new_repository(host, directory, operation)
+    try:
+        refusal = new_repository(host, directory, operation)
+        if refusal is None:
+            borrow(directory / ".git" / "objects", host.common_dir / "objects")
+    except OSError as error:
+        refusal = failed(operation, str(error), "", RepositoryCode.CHECKOUT_FAILED)
     if refusal is None:
-        borrow(directory / ".git" / "objects", host.common_dir / "objects")
         args = ["checkout", "--quiet", "--detach", "--force", "--no-guess", sha]
         refusal = _step(host, directory, args, operation, RepositoryCode.CHECKOUT_FAILED)
     if refusal is not None:

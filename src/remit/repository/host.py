@@ -70,16 +70,22 @@ class Host:
     ) -> GitRun | RepositoryRefusal:
         """Run git for an answer that follows from objects alone, named by full names in `args`.
 
-        It is asked once; a shallow repository may be deepened, so there it is asked each time.
+        It is asked once; a shallow repository may be deepened, so there it is asked each time, and so is
+        what git could not answer, which may only have been in its way.
         """
         key = tuple(args)
         known = self.answers.get(key)
         if known is not None:
             return known
         done = self.run(args, operation, answers=answers)
-        if isinstance(done, GitRun) and not self.shallow:
+        sure = (0, 1) if "--is-ancestor" in args else (0,)
+        if isinstance(done, GitRun) and done.exit_code in sure and not self.may_deepen():
             self.answers.keep(key, done)
         return done
+
+    def may_deepen(self) -> bool:
+        """Whether history is cut off here, now or when this process first looked."""
+        return self.shallow or (self.common_dir / "shallow").exists()
 
     def tree(self, sha: str, operation: str) -> str | RepositoryRefusal:
         """Return the tree of a commit."""

@@ -40,7 +40,7 @@ def observe_main(
 ) -> MainObservation | RepositoryRefusal:
     """Fetch the remote's main and record it; see `GitRepository.observe_main`."""
     operation = "observe main"
-    if host.shallow:
+    if host.may_deepen():
         return RepositoryRefusal(
             RepositoryCode.SHALLOW_CLONE,
             f"{operation}: {host.common_dir} is a shallow clone, so ancestry cannot be trusted",

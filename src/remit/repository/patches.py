@@ -76,7 +76,7 @@ def _patch_id(
     if known is not None:
         return known
     named = host.run(["patch-id", "--stable"], operation, stdin=diff)
-    if isinstance(named, GitRun) and not host.shallow:
+    if isinstance(named, GitRun) and not host.may_deepen():
         host.answers.keep(key, named)
     return named
 
