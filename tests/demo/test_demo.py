@@ -132,7 +132,7 @@ def test_everything_promised_came_true(demo: Run) -> None:
     data = demo.data
     assert [c for c in data["checks"] if c["result"] != "PASS"] == []
     print(f"the demo took {data['seconds']} s")
-    assert data["seconds"] > 0
+    assert data["seconds"] < 90
     drained = {} if data["drained"]["why_not"] else {ALIAS: "verified"}
     found = {item["work_id"]: item["status"] for item in data["items"]}
     assert found == plan.EXPECTED | drained
