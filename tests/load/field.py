@@ -86,6 +86,11 @@ class Field:
         for name in self.names:
             self.start(name)
 
+    def resume(self) -> None:
+        """Let workers that were told to stop live again."""
+        (self.folder / "stop").unlink()
+        self.start_all()
+
     def one(self) -> str:
         """Some worker."""
         return self.chance.choice(self.names)
