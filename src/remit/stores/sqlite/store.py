@@ -29,6 +29,7 @@ from remit.stores.clock import Clock, Machine, Readings
 from remit.stores.sqlite import place
 from remit.stores.sqlite.connect import connect, create, demand_schema, inspect
 from remit.stores.sqlite.failures import failure, named, unknown
+from remit.stores.sqlite.folder import Folder
 from remit.stores.sqlite.lock import WAIT_MS, WriterLock
 from remit.stores.sqlite.queries import q
 from remit.stores.sqlite.rebuild import expected
@@ -63,6 +64,7 @@ class SqliteStore:
         self._pid = os.getpid()
         self._name = str(path)
         self._file = self._identity()
+        self._folder = Folder(path.parent)
         self._epoch_file = str(place.epoch_file(path))
         self._epoch_name = place.epoch_file(path).name
         self._epoch_note: tuple[tuple[int, ...], int, bool] = ((), 0, False)
@@ -108,8 +110,7 @@ class SqliteStore:
         """The writer's transaction; commits when left without an exception."""
         self._demand_usable("write")
         with self._lock.held(urgent=urgent) as lock:
-            self._demand_same_file("write")
-            self._leave_lost_log()
+            self._demand_own_files()
             self._step("begin")
             connection = self._begin()
             try:
@@ -255,6 +256,15 @@ class SqliteStore:
                 "open the ledger again; what is there now may be another one",
                 {"path": str(self.path)},
             )
+
+    def _demand_own_files(self) -> None:
+        """See that ledger and log are those that were opened, where their names may have changed."""
+        with suppress(OSError):  # a folder that is not there any more has no file either
+            if not self._folder.changed():
+                return
+        self._demand_same_file("write")
+        self._leave_lost_log()
+        self._folder.looked()
 
     def _leave_lost_log(self) -> None:
         """Begin anew where the log was removed from under the connection.
