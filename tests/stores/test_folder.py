@@ -18,7 +18,6 @@ import pytest
 from tests.contract.builders import note
 
 from remit.ports import StoreUnavailable
-from remit.stores.sqlite import folder
 from remit.stores.sqlite.folder import SETTLED_NS, Folder
 from remit.stores.sqlite.store import SqliteStore, open_store
 
@@ -27,7 +26,7 @@ from remit.stores.sqlite.store import SqliteStore, open_store
 def later(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever changed until now changed long ago."""
     real = time.time_ns
-    monkeypatch.setattr(folder.time, "time_ns", lambda: real() + 2 * SETTLED_NS)
+    monkeypatch.setattr(time, "time_ns", lambda: real() + 2 * SETTLED_NS)
 
 
 @pytest.fixture

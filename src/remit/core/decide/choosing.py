@@ -6,6 +6,10 @@ that nothing waits behind what may not be given (INV-11, INV-12).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from operator import attrgetter
+from typing import Final
+
 from remit.core import commands as c
 from remit.core.decide.asking import expired, find
 from remit.core.deferred import overtaken
@@ -19,6 +23,8 @@ from remit.core.planned_gates import ask_gates
 from remit.core.refusals import Code, Refused
 from remit.core.status import Kind, Status
 from remit.core.view import Draft, Missing
+
+_PLACE: Final = attrgetter("rank", "number")
 
 
 def barred(draft: Draft, item: Item) -> bool:
@@ -172,14 +178,8 @@ def _lanes(draft: Draft, cmd: c.GrantLease) -> list[Lane]:
 
 def _head(draft: Draft, lane: Lane) -> Item | None:
     """The lane's first ready item: from the loaded window, or one that became ready since."""
-    best: Item | None = None
     fresh = draft.view.fresh.get(lane.id, ())
-    for name in fresh:
-        item = draft.item(name)
-        if item is None or item.status is not Status.READY or barred(draft, item):
-            continue
-        if best is None or (item.rank, item.number) < (best.rank, best.number):
-            best = item
+    best = _best(draft, fresh)
     window = draft.query("ready?", lane.id)
     for at in range(draft.view.heads.get(lane.id, 0), len(window.ids)):
         name = window.ids[at]
@@ -191,3 +191,15 @@ def _head(draft: Draft, lane: Lane) -> Item | None:
     if window.more:
         raise Missing(("ready+", lane.id))
     return best
+
+
+def _best(draft: Draft, fresh: Sequence[str]) -> Item | None:
+    """The first in rank of those that became ready since the window was read, if any may be leased.
+
+    What bars an item costs more to ask than its rank, so it is asked in the order of ranks.
+    """
+    found = [draft.item(name) for name in fresh]
+    ready = [item for item in found if item is not None and item.status is Status.READY]
+    if len(ready) > 1:
+        ready.sort(key=_PLACE)
+    return next((item for item in ready if not barred(draft, item)), None)
