@@ -14,6 +14,7 @@ from remit.core import followers as following
 from remit.core import rechecking
 from remit.core.effect_events import HoldsRechecked, IntentReceived, IntentValidated, RechecksDue
 from remit.core.effect_facts import EffectState, Fault
+from remit.core.item_events import ItemTriaged
 from remit.core.refusals import Code, Refused
 from remit.service.engine import Done
 from remit.service.submitting import intent_of, recheck_holds, submit
@@ -581,6 +582,39 @@ def test_followers_go_on_by_themselves_when_the_survivor_closes_without_its_effe
     assert world.status(waiting) == "held", "who waits for a follower waits for its successor"
     assert world.item(waiting).dependencies[0].via == "W-6"
     assert folded(world.events()) == world.facts()
+
+
+@pytest.mark.parametrize("between", [0, 2])
+def test_inv_3_what_a_follower_waits_for_and_waits_for_it_is_put_aside_when_it_goes_on(
+    world: Effects, between: int
+) -> None:
+    """While it was coalesced its own waits did not count, so nobody could refuse the circle."""
+    survivor = world.submit(1)
+    last = world.create()
+    follower = world.submit(2, effect_id="PACKAGE-1", depends_on=(last,))
+    waits = [follower]
+    for _ in range(between):
+        waits.append(world.create(depends_on=((waits[-1], "blocks"),)))
+    world.ok("bob", c.AddDependency(last, waits[-1], "blocks"))
+    bystander = world.create(depends_on=((follower, "blocks"),))
+    world.ok("bob", c.CancelWork(survivor))
+    successor = world.item(follower).successor
+    tied = waits[1] if between else last
+    assert (world.status(tied), world.triage_of(tied)) == ("triaged", ("trigger-impossible",))
+    said = [r.event for r in world.events() if isinstance(r.event, ItemTriaged)]
+    assert "waits for itself" in said[-1].reason
+    assert world.status(successor) == "held"
+    assert world.triage_of(bystander) == (), "who is no part of the circle only waits"
+    assert folded(world.events()) == world.facts()
+
+
+def test_a_follower_that_goes_on_leaves_those_who_only_wait_for_it(world: Effects) -> None:
+    survivor = world.submit(1)
+    other = world.create()
+    follower = world.submit(2, effect_id="PACKAGE-1", depends_on=(other,))
+    waiting = world.create(depends_on=((follower, "blocks"), (other, "blocks")))
+    world.ok("bob", c.CancelWork(survivor))
+    assert (world.status(waiting), world.triage_of(waiting)) == ("held", ())
 
 
 def test_a_follower_that_went_on_goes_on_once(world: Effects) -> None:

@@ -9,6 +9,7 @@ unsettled and ``Settle`` commands carry on in chunks; until then its dependents 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
 from remit.core.admission import ADMISSION, dead_edge, decide_verdict
@@ -21,6 +22,7 @@ from remit.core.beneath import (
     last_of_chain,
     upward,
 )
+from remit.core.deadlock import TooFar, own_cycle
 from remit.core.dependencies import Standing, standing, state_of, unmet_edges, unresolved
 from remit.core.effect_facts import Intent
 from remit.core.effects import awaits_retry, most_attempts, put_poison
@@ -30,7 +32,7 @@ from remit.core.followers import ask_all, ended_without, release
 from remit.core.ids import is_item_id
 from remit.core.item_events import DependencyAdded, DependencyRemoved, DependencySettled
 from remit.core.registration import attach_rule
-from remit.core.status import Status
+from remit.core.status import Kind, Status
 from remit.core.triage import put_aside
 from remit.core.triage_records import trigger_impossible
 from remit.core.view import Draft, Missing
@@ -41,6 +43,9 @@ FAN_OUT: Final = 400
 
 BUDGET: Final = 900
 """Most events that settlement adds to one decision before it defers the rest."""
+
+NAMED: Final = 10
+"""Most items of a cycle that a record of triage spells out."""
 
 QUEUED: Final = (Status.DRAFT, Status.HELD, Status.READY)
 
@@ -83,6 +88,7 @@ def tell(draft: Draft, name: str, via: str) -> None:
     """Bring one dependent's edges on ``via`` up to date and let admission look at it."""
     if (item := draft.item(name)) is None or item.terminal:
         return
+    others: dict[str, None] = {}
     for edge in item.dependencies:
         if edge.via != via or edge not in _edges(draft, name):
             continue  # telling one edge may have settled or ended another
@@ -91,11 +97,46 @@ def tell(draft: Draft, name: str, via: str) -> None:
         if (target, state, last, inner) != (edge.target, edge.state, edge.via, edge.inner):
             event = DependencySettled(edge.target, edge.kind, state, last, inner, target)
             draft.emit("item", name, event, ADMISSION)
-            if last != edge.via and edge.kind is DependencyKind.PARENT:
-                enclose(draft, target, name)
-                regroup_waiters(draft, last)
+            if last != edge.via:
+                others[last] = None
+                if edge.kind is DependencyKind.PARENT:
+                    enclose(draft, target, name)
+                    regroup_waiters(draft, last)
     regroup(draft, name)
-    review(draft, name)
+    if not _tied(draft, name, others):
+        review(draft, name)
+
+
+def _tied(draft: Draft, name: str, others: Iterable[str]) -> bool:
+    """Put aside what waits for itself now that a follower went on; True where it does.
+
+    A human's successor is refused where it would close a cycle. A follower goes on by itself, with
+    what its message waits for, and that may have come to wait for it while it was coalesced.
+    """
+    if not any(_went_on(draft, other) for other in others):
+        return False
+    item = draft.item(name)
+    if item is None or item.status not in QUEUED:
+        return False
+    try:
+        path = own_cycle(draft, name)
+    except TooFar:
+        return False  # too many lie between to say; it waits, as it would have
+    if not path:
+        return False
+    through = " -> ".join(path[:NAMED]) + (" -> ..." if len(path) > NAMED else "")
+    why = f"it waits for itself: {through}"
+    put_aside(draft, item, trigger_impossible(dependency=path[1]), reason=why, by=ADMISSION)
+    return True
+
+
+def _went_on(draft: Draft, name: str) -> bool:
+    """Whether an item carries on the message of work that was coalesced."""
+    item = draft.item(name)
+    if item is None or item.kind is not Kind.EFFECT:
+        return False
+    intent = draft.get("intent", name)
+    return isinstance(intent, Intent) and bool(intent.follows)
 
 
 def _hear_last(draft: Draft, name: str) -> None:
