@@ -30,6 +30,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, note, seed, settings
 from hypothesis import strategies as st
 from hypothesis.internal.conjecture import providers
+from hypothesis.internal.constants_ast import Constants
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 from tests.stateful.asking import PROFILES
 from tests.stateful.moves import MOVES, Ground, Trio
@@ -174,7 +175,7 @@ HOW = settings(
 def nothing_found() -> Iterator[None]:
     """Let Hypothesis draw from no module of the project."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(providers, "_get_local_constants", providers.Constants)
+        patch.setattr(providers, "_get_local_constants", Constants)
         providers.CONSTANTS_CACHE.cache.clear()
         yield
     providers.CONSTANTS_CACHE.cache.clear()
