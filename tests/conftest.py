@@ -1,7 +1,8 @@
 """What every test shares: how Hypothesis runs, and the one PostgreSQL server of a test process.
 
-A shared machine pauses tests at will, so an example has no deadline of its own; the time limit of
-each test (pyproject.toml) stands. A failure prints what repeats it.
+A shared machine pauses tests at will, so an example has no deadline of its own and nobody is told that
+it was slow to draw; the time limit of each test (pyproject.toml) stands. How much is drawn in vain
+or at too great a length is chance as well. A failure prints what repeats it.
 """
 
 from __future__ import annotations
@@ -10,12 +11,14 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 if TYPE_CHECKING:
     from tests.stores.postgres.server import Server
 
-settings.register_profile("remit", deadline=None, print_blob=True)
+BY_CHANCE = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
+
+settings.register_profile("remit", deadline=None, print_blob=True, suppress_health_check=BY_CHANCE)
 settings.load_profile("remit")
 
 

@@ -102,13 +102,13 @@ class Writer:
 
 
 def write(url: str, actor: str, seconds: float) -> None:
-    """Write without a pause for some seconds, and say what came of it."""
+    """Write without a pause for some seconds, and until something was done; say what came of it."""
     ledger = open_ledger(url)
     writer = Writer(ledger.acting(actor), actor)
     say("ready")
     start()
     until = time.monotonic() + seconds
-    while time.monotonic() < until:
+    while time.monotonic() < until or not writer.tally.acknowledged:
         writer.step()
     ledger.close()
     say(asdict(writer.tally))

@@ -32,8 +32,11 @@ def main() -> None:
         if passed == int(step):
             os.kill(os.getpid(), signal.SIGKILL)
 
+    start = threading.Barrier(len(logs))
+
     def work(log: str) -> None:
         load = Load(ledger, SideLog(Path(log)), log, Path(log).name)
+        start.wait(60)
         for _ in range(int(calls)):
             load.step()
 

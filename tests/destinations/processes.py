@@ -56,11 +56,11 @@ class Service(Process):
 
     def control(self, **state: Any) -> None:
         body = json.dumps(state).encode()
-        with urllib.request.urlopen(f"{self.url}/_control", body, timeout=10) as answer:
+        with urllib.request.urlopen(f"{self.url}/_control", body, timeout=60) as answer:
             answer.read()
 
     def get(self, path: str) -> Any:
-        with urllib.request.urlopen(self.url + path, timeout=10) as answer:
+        with urllib.request.urlopen(self.url + path, timeout=60) as answer:
             return json.loads(answer.read())
 
     def log(self, key: str) -> list[dict[str, Any]]:

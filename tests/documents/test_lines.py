@@ -6,7 +6,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.core.plans import large
 from tests.documents.plans_at_random import TRICKS, bundles
@@ -131,7 +131,7 @@ def test_a_text_with_slips_is_read_as_the_other_reader_reads_it_or_not_at_all(se
 
 
 @given(st.lists(st.sampled_from(SPICES), min_size=1, max_size=8), st.randoms(use_true_random=False))
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=300, deadline=None)
 def test_lines_at_random_are_read_alike(pieces: list[str], random: Random) -> None:
     heads = ("k: ", "- ", "  - ", "- k: ", "    ", "  k: ", "  ", "")
     agrees(
@@ -140,7 +140,7 @@ def test_lines_at_random_are_read_alike(pieces: list[str], random: Random) -> No
 
 
 @given(bundles)
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=150, deadline=None)
 def test_a_written_plan_gives_the_same_bundle_either_way(plan: Bundle) -> None:
     data = "".join(written(plan)).encode()
     quick, whole = plans.usual(data), plans.marked(data)

@@ -173,6 +173,7 @@ def kill_parent() -> None:
     subprocess.Popen(
         [sys.executable, __file__, "ignore_quietly", sys.argv[-1]], start_new_session=True
     )
+    Path("attacks").touch()
     os.kill(os.getppid(), getattr(signal, sys.argv[2]))
     sleep()
 
@@ -188,7 +189,7 @@ def echo() -> None:
 
 
 def grow() -> None:
-    for _ in range(8):
+    for _ in range(20):
         with open("progress.jsonl", "ab") as opened:
             opened.write(b"{}\n")
         time.sleep(0.25)

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from tests.drain.ground import BOUND_S
 from tests.drain.yard import Yard, good, strays
+from tests.ground.pausing import stop_between_writes
 from tests.surfaces.cli.calling import IDENTITY, git
 
 from remit.core.refusals import Refused
@@ -162,7 +163,7 @@ def test_an_overtaken_drain_can_change_nothing_more(yard: Yard, drains: list[Dra
     yard.script({"W-1": SLOW}, good(2))
     drains.append(first := Drain(yard))
     first.until(at_work)
-    first.process.send_signal(signal.SIGSTOP)
+    stop_between_writes(first.process.pid, yard.cli.cwd / ".git/remit/ledger.db")
     drains.append(second := Drain(yard, argv=("run", "resume", "RUN-1")))
     second.until(lambda event: event.get("words") == "verified")
     first.process.send_signal(signal.SIGCONT)

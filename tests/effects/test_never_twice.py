@@ -13,6 +13,7 @@ import random
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
@@ -66,35 +67,53 @@ def held(found: Gathered) -> Counter[str]:
     return counts
 
 
-@pytest.mark.timeout(120)
+ROUNDS = 5
+"""How often a run may begin again, with another seed, in which what it is about did not come about."""
+
+
+def rounds(folder: Path, first: int) -> Iterator[tuple[str, int]]:
+    """A folder and a seed for each run: what befalls whom is chance, and so is what comes of it."""
+    for number in range(ROUNDS):
+        (folder / str(number)).mkdir()
+        yield str(folder / str(number)), first + 1_000 * number
+
+
+@pytest.mark.timeout(1_200)
 def test_inv_14_no_effect_is_sent_twice_whoever_is_killed(tmp_path: Path) -> None:
-    plan = Plan(
-        str(tmp_path), 14, effects=60, workers=4, kills=20, restores=[(0.3, 0.55)],
-        url=url_of(tmp_path / "ledger.db"),
-    )  # fmt: skip
-    found = ran(plan)
-    counts = held(found)
-    assert counts["PRESENT"] > 45
     met = ("killed", "restores", "retries", "requests lost", "responses lost", "outages")
-    assert found.unseen(met) == []
+    told = ""
+    for folder, seed in rounds(tmp_path, 14):
+        plan = Plan(
+            folder, seed, effects=60, workers=4, kills=20, restores=[(0.3, 0.55)],
+            url=url_of(Path(folder) / "ledger.db"), patience_s=200,
+        )  # fmt: skip
+        found = ran(plan)
+        counts = held(found)
+        if counts["PRESENT"] > 45 and found.unseen(met) == []:
+            return
+        told = found.told()
+    raise AssertionError(f"no run had all that it is about: {told}")
 
 
-@pytest.mark.timeout(240)
+@pytest.mark.timeout(1_200)
 @pytest.mark.parametrize(
     ("plant", "kills"), [("guard_taken_out", 8), ("absence_believed_too_early", 0)]
 )
 def test_with_the_guard_taken_out_the_same_run_finds_duplicates(
     plant: str, kills: int, tmp_path: Path
 ) -> None:
-    plan = Plan(
-        str(tmp_path), 15, effects=30, workers=4, kills=kills, restores=[],
-        url=url_of(tmp_path / "ledger.db"), modes=("plain",), plant=plant,
-        chaos={**CHAOS, "delayed": 0.7}, patience_s=60, timeout_ms=150,
-    )  # fmt: skip
-    kinds = ran(plan).kinds()
-    assert checker.SECOND_OBJECT in kinds
     wanted = checker.SECOND_SEND if plant == "guard_taken_out" else checker.EARLY
-    assert wanted in kinds
+    kinds: set[str] = set()
+    for folder, seed in rounds(tmp_path, 15):
+        plan = Plan(
+            folder, seed, effects=30, workers=4, kills=kills, restores=[],
+            url=url_of(Path(folder) / "ledger.db"), modes=("plain",), plant=plant,
+            chaos={**CHAOS, "delayed": 0.7}, patience_s=60, timeout_ms=150,
+        )  # fmt: skip
+        kinds = ran(plan).kinds()
+        if {checker.SECOND_OBJECT, wanted} <= kinds:
+            return
+    raise AssertionError(f"no run found what was planted, the last one {kinds}")
 
 
 @pytest.mark.torture

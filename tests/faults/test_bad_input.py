@@ -128,7 +128,7 @@ def _typed(ledger: Ledger, operations: Operations, command: Any, command_id: Any
             ledger.acting(HUMAN).release_kill_switch()
 
 
-@settings(max_examples=600, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=600, suppress_health_check=list(HealthCheck))
 @given(command=commands(), actor=st.sampled_from((HUMAN, "bob", "cyd")))
 def test_any_command_gets_a_typed_answer(ledger: Ledger, command: c.Command, actor: str) -> None:
     _typed(ledger, ledger.acting(actor), command, "")
@@ -136,7 +136,7 @@ def test_any_command_gets_a_typed_answer(ledger: Ledger, command: c.Command, act
 
 @pytest.mark.torture
 @pytest.mark.timeout(900)
-@settings(max_examples=30_000, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30_000, suppress_health_check=list(HealthCheck))
 @given(command=commands(), actor=st.sampled_from((HUMAN, "bob", "cyd")))
 def test_any_of_very_many_commands_gets_a_typed_answer(
     ledger: Ledger, command: c.Command, actor: str

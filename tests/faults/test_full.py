@@ -171,7 +171,7 @@ def on_again(load: Load, server: Server) -> None:
 
 @pytest.fixture
 def server() -> Iterator[Server]:
-    made = Server((*UNSYNCED, "autovacuum=off"))
+    made = Server(UNSYNCED)
     try:
         made.start()
         yield made

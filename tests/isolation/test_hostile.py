@@ -306,9 +306,9 @@ except OSError as error:
     )
     assert int(said.split()[2]) < SMALL.processes, said
     # The cell dies with its first command, and with it all that it started.
-    time.sleep(0.2)
-    assert _inside(cell) == []
-    assert time.monotonic() - began < 60
+    while _inside(cell):
+        assert time.monotonic() - began < 60
+        time.sleep(0.02)
 
 
 def _inside(cell: Any) -> list[str]:
@@ -497,7 +497,7 @@ time.sleep(600)
         assert process.stdout is not None
         pid = int(process.stdout.readline())
         os.kill(process.pid, signal.SIGKILL)
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 60
     while _alive(pid) or _inside(cell):
         assert time.monotonic() < deadline
         time.sleep(0.05)

@@ -11,14 +11,20 @@ counted when everything was compared and equal, and a run that did fewer than it
 
 from __future__ import annotations
 
+import importlib
+import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 from random import Random
 
 import pytest
+from hypothesis import Phase, given, settings
+from hypothesis import seed as seeded
+from hypothesis import strategies as st
 from tests.stateful.asking import PROFILES, Everything
-from tests.stateful.machine import SLICE, Tally, run_slice
+from tests.stateful.machine import HOW, SLICE, Tally, nothing_found, run_slice
 from tests.stateful.moves import MOVES, Ground, Trio
 from tests.stores.postgres.server import Server
 
@@ -75,6 +81,36 @@ def test_the_stores_agree_on_who_goes_on_from_verified_work(ground: Ground) -> N
 
 def test_the_slices_are_as_many_steps_as_promised() -> None:
     assert len(set(SEEDS)) * SLICE >= PROMISED
+
+
+def drawn() -> list[bytes]:
+    """The bytes that a seed stands for."""
+    found: list[bytes] = []
+
+    @seeded(1)
+    @settings(HOW, max_examples=300, phases=(Phase.generate,))
+    @given(st.binary(min_size=4, max_size=4))
+    def draw(data: bytes) -> None:
+        found.append(data)
+
+    draw()
+    return found
+
+
+def test_a_seed_means_the_same_whatever_was_imported_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with nothing_found():
+        before = drawn()
+    (tmp_path / "nearby.py").write_text(
+        'WRITTEN = [b"\\x07\\x07\\x07\\x01", b"\\x07\\x07\\x07\\x02"]\n'
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    written = set(importlib.import_module("nearby").WRITTEN)
+    assert written & set(drawn()), "what is written in a module is drawn where nobody forbids it"
+    with nothing_found():
+        assert drawn() == before
+    del sys.modules["nearby"]
 
 
 def slice_of(ground: Ground, seed: int) -> Tally:

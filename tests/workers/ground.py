@@ -236,7 +236,7 @@ class Worker:
         """The events of one kind so far."""
         return [one for one in list(self.events) if one["event"] == event]
 
-    def saw(self, event: str, seconds: float = 20) -> dict[str, Any]:
+    def saw(self, event: str, seconds: float = 60) -> dict[str, Any]:
         """The first event of a kind, once it is there."""
         end = time.monotonic() + seconds
         while not self.of(event):
@@ -247,17 +247,14 @@ class Worker:
     def signal(self, number: int) -> None:
         self.process.send_signal(number)
 
-    def pause(self) -> None:
-        self.signal(signal.SIGSTOP)
-
     def wake(self) -> None:
         self.signal(signal.SIGCONT)
 
-    def ended(self, seconds: float = 30) -> int:
+    def ended(self, seconds: float = 60) -> int:
         """Its exit status, and all that it told."""
         status = self.process.wait(seconds)
         for reader in self._readers:
-            reader.join(5)
+            reader.join(60)
         assert b"Traceback" not in self.errors, self.errors.decode()
         return status
 

@@ -104,8 +104,9 @@ PUT_BACK = {"swapped": swapped, "overwritten": overwritten}
 
 @pytest.mark.parametrize("way", list(PUT_BACK))
 def test_inv_14_an_older_file_put_back_under_a_worker_sends_nothing_twice(
-    ground: Ground, way: str
+    ground: Ground, way: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("remit.workers.worker.AWAY_S", 5.0)
     there = Recording(ground)
     item = ground.submit()
     copy = ground.folder / "old.db"

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from tests.destinations.processes import Service
 from tests.destinations.subjects import http_document
+from tests.ground.pausing import stop_between_writes
 from tests.workers.ground import Ground, Worker, key_of
 
 from remit.core import commands as c
@@ -78,8 +79,7 @@ def place(kind: str, ground: Ground, service: Service) -> Place:
 def paused(ground: Ground, worker: Worker, point: str) -> None:
     """Stop a worker at its place, until its lease is over."""
     ground.until((ground.folder / f"at-{point}").exists)
-    worker.pause()
-    time.sleep(0.1)
+    stop_between_writes(worker.process.pid, ground.folder / "ledger.db")
     (lease,) = ground.leases()
 
     def over() -> bool:
@@ -271,9 +271,12 @@ def test_a_stop_leaves_no_active_job(ground: Ground, start: Start, twice: bool) 
 def test_a_stop_lets_what_runs_finish_and_takes_no_more(ground: Ground, start: Start) -> None:
     Place(ground, None)
     items = [ground.pure() for _ in range(3)]
-    worker = start(TAKES="0.6")
-    worker.saw("leased")
+    (ground.folder / "hold").touch()
+    worker = start(POINT="begun")
+    ground.until((ground.folder / "at-begun").exists)
     worker.signal(signal.SIGINT)
+    worker.saw("stopping")
+    (ground.folder / "hold").unlink()
     assert worker.ended() == 0
     assert sorted(ground.status(item) for item in items) == ["held", "ready", "ready"]
     assert worker.saw("stopped")["reported"] == 1

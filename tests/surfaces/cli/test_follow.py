@@ -68,6 +68,13 @@ def complete(out: Path) -> list[tuple[int, str]]:
     return [(event["seq"], event["digest"]) for event in found]
 
 
+def told(out: Path) -> list[str]:
+    """What the follower said of itself, a word a line."""
+    said = out.with_suffix(".err").read_text()
+    whole = said[: said.rfind("\n") + 1].splitlines()
+    return [line.split(": ")[1].split(" again")[0] for line in whole]
+
+
 def stream(url: str) -> list[tuple[int, str]]:
     with closing(open_ledger(url)) as ledger, ledger.reading() as tx:
         return [(e.seq, e.digest.hex()) for e in tx.stored(0, 1 << 30)]
@@ -160,16 +167,13 @@ def test_a_server_that_is_started_again_is_followed_on(tmp_path: Path) -> None:
                 create(place, f"before {round_}")
                 until(lambda: complete(out) == stream(place))
                 server.kill()
-                time.sleep(0.5)
+                until(lambda round_=round_: len(told(out)) == 2 * round_ + 1)
                 server.start()
+                until(lambda round_=round_: len(told(out)) == 2 * round_ + 2)
             create(place, "after")
             until(lambda: complete(out) == stream(place))
             assert follower.poll() is None
-        said = out.with_suffix(".err").read_text().splitlines()
-        assert [line.split(": ")[1].split(" again")[0] for line in said] == [
-            "waiting",
-            "following",
-        ] * 3
+        assert told(out) == ["waiting", "following"] * 3
     finally:
         server.stop()
 

@@ -74,7 +74,7 @@ class Trial:
         return response
 
     def look(self, request: Request, fence: int = 0, timeout_ms: int = 0) -> Seen:
-        """Look an effect up once."""
+        """Look an effect up once, within the time of a call that shall succeed unless one is given."""
         seen = self.subject.destination.look_up(
             LookUp(
                 request.effect_id,
@@ -82,7 +82,7 @@ class Trial:
                 request.operation,
                 request.manifest_id,
                 fence,
-                timeout_ms or request.timeout_ms,
+                timeout_ms or self.subject.timeout_ms,
                 request.compensates,
             )
         )
@@ -112,6 +112,15 @@ class Trial:
         if seen.result is Result.UNAVAILABLE:
             return None
         return 0 if seen.result is Result.NONE else seen.objects
+
+    def arrives(self, request: Request) -> bool:
+        """Whether one object comes of it within the subject's patience, as early or late as it likes."""
+        end = time.monotonic() + self.subject.patience_ms / 1_000
+        while self.count(request) != 1:
+            if time.monotonic() >= end:
+                return False
+            time.sleep(_POLL_S)
+        return True
 
     @staticmethod
     def wait(duration_ms: int) -> None:
