@@ -56,15 +56,30 @@ def lay_out(host: Host, base: str, head: str, folder: Path) -> int | RepositoryR
     objects = list(_objects(read.stdout))
     if len(objects) != len(names):
         return failed(operation, f"{len(objects)} of {len(names)} objects were read", "")
+    paths = {path: None for path in names.values() if path}
     for sha, kind, content in objects:
         if kind in ("blob", "commit"):
             place = folder / sha
             place.mkdir()
             (place / _name(names.get(sha, ""), kind, content)).write_bytes(content)
             count += 1
-    paths = "\n".join(path for path in names.values() if path)
-    (folder / "paths.txt").write_text(paths, encoding="utf-8", errors="backslashreplace")
+        elif kind == "tree":
+            try:
+                paths |= dict.fromkeys(_entries(content, len(host.zero) // 2))
+            except ValueError:
+                return failed(operation, f"the tree {sha} cannot be read", "")
+    text = "\n".join(paths)
+    (folder / "paths.txt").write_text(text, encoding="utf-8", errors="backslashreplace")
     return count
+
+
+def _entries(tree: bytes, hash_bytes: int) -> Iterator[str]:
+    """The names in a tree. `rev-list` names each object once, and no further than to a line's end."""
+    at = 0
+    while at < len(tree):
+        space, end = tree.index(b" ", at), tree.index(b"\0", at)
+        yield tree[space + 1 : end].decode("utf-8", "surrogateescape")
+        at = end + 1 + hash_bytes
 
 
 def _objects(output: bytes) -> Iterator[tuple[str, str, bytes]]:

@@ -181,7 +181,7 @@ class ReviewPlace(Place):
         """Lay the reviewed commit out anew, and build a cell that only shows it."""
         self.clear()
         self.folder.mkdir(parents=True)
-        made = self.ground.repository.clean_checkout(self._head, self.clone)
+        made = self.ground.repository.clean_checkout(self._head, self.clone, as_stored=True)
         if isinstance(made, RepositoryRefusal):
             return Ready((blocked("checkout", made.code.value, made.message),))
         return self.build(sealed=True)
