@@ -23,7 +23,7 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -176,6 +176,7 @@ def run_bounded(
             feed = stack.enter_context(tempfile.TemporaryFile())
             feed.write(stdin)
             feed.seek(0)
+        stack.enter_context(_unblocked())
         process = subprocess.Popen(
             list(argv),
             cwd=cwd,
@@ -203,6 +204,19 @@ def run_bounded(
     reading.until_closed(_DRAIN_S)
     kept = [*reading.captured(), Captured(b"", b"", 0)]
     return Finished(exit_code, timed_out, duration_ms, kept[0], kept[1])
+
+
+@contextlib.contextmanager
+def _unblocked() -> Iterator[None]:
+    """Block no signal on this thread for a moment: who is started inherits what is blocked, for good."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_SETMASK, ())
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 _RUNNING: set[subprocess.Popen[bytes]] = set()

@@ -24,7 +24,7 @@ from remit.drain.agents.outcomes import Result as AgentResult
 from remit.drain.agents.running import Run, run
 from remit.drain.agents.starting import CannotStart, Job, argv_of, environment_of
 from remit.drain.endings import Ending
-from remit.drain.processes import WardenLost
+from remit.drain.processes import StartRefused, WardenLost
 from remit.drain.renewal import Renewal, boot_s
 from remit.drain.supervision import Ended, Reason
 from remit.drain.workplace import Keep, Ready, Task, Worked
@@ -178,10 +178,16 @@ class Place:
             )
         except (CannotStart, OSError) as error:
             self._close()
-            return _not_started(str(error), isinstance(error, WardenLost))
-        renewal = Renewal(
-            holds, asked, renew=keep.renew, killed=keep.killed, stop=started.process.stop
-        )
+            return _not_started(str(error), isinstance(error, WardenLost | StartRefused))
+        try:
+            renewal = Renewal(
+                holds, asked, renew=keep.renew, killed=keep.killed, stop=started.process.stop
+            )
+        except RuntimeError as error:  # nothing works under a lease that nobody keeps alive
+            started.process.stop(words.NO_START)
+            started.process.wait()
+            self._close()
+            return _not_started(str(error), killed=True)
         try:
             worked = self._worked(started, self._watch(started, told))
         finally:
