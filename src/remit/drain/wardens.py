@@ -149,19 +149,22 @@ class Wardens:
         if self._link is not None and self._nursery is not None and self._nursery.poll() is None:
             return self._link
         self._give_up()
-        link, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        link.settimeout(ANSWER_S)
-        with theirs:
-            self._nursery = subprocess.Popen(
-                [sys.executable, "-I", "-S", "-c", self._boot, _SOURCE, str(theirs.fileno())],
-                cwd="/",
-                env={},
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                pass_fds=(theirs.fileno(),),
-                start_new_session=True,
-            )
+        with contextlib.ExitStack() as failing:
+            link, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+            failing.callback(link.close)
+            link.settimeout(ANSWER_S)
+            with theirs:
+                self._nursery = subprocess.Popen(
+                    [sys.executable, "-I", "-S", "-c", self._boot, _SOURCE, str(theirs.fileno())],
+                    cwd="/",
+                    env={},
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.DEVNULL,
+                    pass_fds=(theirs.fileno(),),
+                    start_new_session=True,
+                )
+            failing.pop_all()
         self._link, self._owner = link, os.getpid()
         return link
 
