@@ -5,8 +5,8 @@ it shows that programs keep credentials in, settings of the clone that name one.
 room grants by name is let through and said to be.
 
 What comes back is scanned by kingfisher, whose rules know hundreds of kinds. It reads text that a
-guest wrote and unpacks archives that a guest packed, so it runs in a cell of its own: no network, no
-write, nothing to see but that text. It never validates what it finds against a service, and takes no
+guest wrote, so it runs in a cell of its own: no network, no write, nothing to see but that text and
+what was packed in it (`isolation.packed`). It never validates what it finds against a service, and takes no
 comment in the text as leave to look away. Where it is absent or ends in any other way than by saying
 what it found, the result is BLOCKED, never PASS.
 """
@@ -20,6 +20,7 @@ import shutil
 import tempfile
 from base64 import b64encode
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -27,7 +28,9 @@ from typing import Any, Final
 
 from remit.core.checks import Result
 from remit.core.gitfacts import RepositoryRefusal
+from remit.isolation import packed as packing
 from remit.isolation import remains
+from remit.isolation.packed import Opened
 from remit.machine.directories import remove_tree
 from remit.machine.git import Git
 from remit.machine.processes import Finished, absolute_path, run_bounded
@@ -162,9 +165,17 @@ class Kingfisher:
         blocked = self.prepare(lambda: None)
         if blocked is not None:
             return blocked
-        rules = self._rules(program)
-        done = self._run(program, folder.resolve(), rules, compiling=False)
-        return done if isinstance(done, SecretScan) else _read(done, folder.resolve())
+        folder = folder.resolve()
+        with ExitStack() as held:
+            opened = packing.unpack(
+                self.sandbox, folder, lambda: held.enter_context(remains.held("opened"))
+            )
+            if isinstance(opened, SecretScan):
+                return opened
+            done = self._run(program, self._rules(program), folder, opened.out)
+        if isinstance(done, SecretScan):
+            return done
+        return packing.judged(_read(done, folder, opened), opened)
 
     def prepare(self, begin: Callable[[], None]) -> SecretScan | None:
         """Compile the rules where nobody has yet, which takes some seconds; ``begin`` is told then.
@@ -181,7 +192,7 @@ class Kingfisher:
         with remains.held("empty") as empty:
             # Rules are compiled where nothing of a guest's is near, and only read from then on:
             # whoever got the better of the scanner must not be there at the next scan.
-            done = self._run(program, empty, made, compiling=True)
+            done = self._run(program, made, empty, compiling=True)
         if isinstance(done, SecretScan):
             remove_tree(made)
             return done
@@ -197,23 +208,30 @@ class Kingfisher:
         return self.cache.resolve() / f"{made.st_size}-{made.st_mtime_ns}"
 
     def _run(
-        self, program: Path, folder: Path, rules: Path, *, compiling: bool
+        self,
+        program: Path,
+        rules: Path,
+        folder: Path,
+        opened: Path | None = None,
+        *,
+        compiling: bool = False,
     ) -> Finished | SecretScan:
-        """Run the scanner once in a cell of its own."""
+        """Run the scanner once in a cell of its own, over a folder and what was opened of it."""
+        scanned = (folder, *((opened,) if opened else ()))
         with remains.held("room") as empty:
             (empty / PLANTED).write_text(f"token: {_known()}\n", encoding="ascii")
             room = Room(
                 "secret-scan",
                 empty,
                 writable=(rules,) if compiling else (),
-                read_only=(folder, program, *(() if compiling else (rules,))),
+                read_only=(*scanned, program, *(() if compiling else (rules,))),
                 commands=(str(program),),
             )
             cell = self.sandbox.prepare(room)
             if isinstance(cell, SandboxRefusal):
                 return SecretScan(Result.BLOCKED, (), cell.message, cell.hint)
             try:
-                argv = cell.command(_argv(program, folder, empty, rules))
+                argv = cell.command(_argv(program, (*scanned, empty), rules))
                 if isinstance(argv, SandboxRefusal):
                     return SecretScan(Result.BLOCKED, (), argv.message, argv.hint)
                 return run_bounded(
@@ -229,25 +247,19 @@ class Kingfisher:
                 cell.close()
 
 
-def _argv(program: Path, folder: Path, planted: Path, rules: Path) -> list[str]:
-    said = [
-        str(program),
-        "scan",
-        str(folder),
-        str(planted),
-        "--no-validate",
-        "--git-history",
-        "none",
-    ]
+def _argv(program: Path, folders: Sequence[Path], rules: Path) -> list[str]:
+    said = [str(program), "scan", *map(str, folders), "--no-validate", "--git-history", "none"]
     said += ["--format", "json", "--redact", "--no-update-check", "--quiet"]
     # A guest must not be able to excuse its own secret by a comment beside it.
     said += ["--no-ignore", "--no-ignore-if-contains"]
+    # What is packed was opened beforehand; the scanner passes over what it cannot open.
+    said += ["--no-extract-archives"]
     # Each place is named, or one change would hide what another holds as well.
     said += ["--no-dedup"]
     return [*said, "--rule-cache-dir", str(rules), "--jobs", "2"]
 
 
-def _read(done: Finished, folder: Path) -> SecretScan:
+def _read(done: Finished, folder: Path, opened: Opened) -> SecretScan:
     """Turn the end of the scanner into a result; only its two plain endings count."""
     said = "".join(
         c if c.isprintable() else " " for c in done.stderr.whole().decode(errors="replace")
@@ -265,7 +277,7 @@ def _read(done: Finished, folder: Path) -> SecretScan:
         return broken
     try:
         report = json.loads(done.stdout.whole().split(b"\n", 1)[0])
-        findings = tuple(_findings(report["findings"], folder))
+        findings = tuple(_findings(report["findings"], folder, opened))
         scanned = int(report["metadata"]["summary"]["blobs_scanned"])
         total = len(report["findings"])
     except (ValueError, KeyError, TypeError, AttributeError):
@@ -289,10 +301,12 @@ def _read(done: Finished, folder: Path) -> SecretScan:
     return SecretScan(Result.PASS, (), evidence)
 
 
-def _findings(listed: Sequence[dict[str, Any]], folder: Path) -> Iterator[SecretFinding]:
+def _findings(
+    listed: Sequence[dict[str, Any]], folder: Path, opened: Opened
+) -> Iterator[SecretFinding]:
     own = [entry for entry in listed if not _is_planted(entry, folder)]
     for entry in own[:_FINDINGS_KEPT]:
-        path = str(entry["finding"]["path"]).removeprefix(f"{folder}/")
+        path = opened.named(Path(str(entry["finding"]["path"])), folder)
         plain = "".join(c if c.isprintable() else "?" for c in path)[:500]
         yield SecretFinding(str(entry["rule"]["id"])[:100], plain, int(entry["finding"]["line"]))
 
