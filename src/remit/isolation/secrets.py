@@ -17,7 +17,6 @@ import importlib.util
 import json
 import re
 import shutil
-import tempfile
 from base64 import b64encode
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
@@ -29,7 +28,7 @@ from typing import Any, Final
 from remit.core.checks import Result
 from remit.core.gitfacts import RepositoryRefusal
 from remit.isolation import packed as packing
-from remit.isolation import remains
+from remit.isolation import remains, ruleset
 from remit.isolation.packed import Opened
 from remit.machine.directories import remove_tree
 from remit.machine.git import Git
@@ -183,24 +182,35 @@ class Kingfisher:
         Why no scan is possible, if the scanner cannot be run.
         """
         program = find(self.search)
-        if program is None or self._rules(program).exists():
+        if program is None:
+            return None
+        rules = self._rules(program)
+        if rules.exists():
+            ruleset.used(rules)
             return None
         begin()
-        rules = self._rules(program)
-        rules.parent.mkdir(parents=True, mode=0o700, exist_ok=True)
-        made = Path(tempfile.mkdtemp(prefix=f"{rules.name}.", dir=rules.parent))
+        try:
+            with ruleset.turn(rules.parent, SCAN_TIMEOUT_MS / 1000):
+                return None if rules.exists() else self._compiled(program, rules)
+        except OSError as error:
+            said = f"the scanner's rules cannot be kept in {rules.parent}: {error}"
+            return SecretScan(Result.BLOCKED, (), said, "look at that folder, and repeat")
+
+    def _compiled(self, program: Path, rules: Path) -> SecretScan | None:
+        """Compile the rules; why they are not whole, if they are not."""
+        made = ruleset.begin(rules)
         with remains.held("empty") as empty:
             # Rules are compiled where nothing of a guest's is near, and only read from then on:
             # whoever got the better of the scanner must not be there at the next scan.
             done = self._run(program, made, empty, compiling=True)
-        if isinstance(done, SecretScan):
-            remove_tree(made)
-            return done
-        try:
-            made.rename(rules)  # whole, or not there: a kill leaves no half of them
-        except OSError:  # another was faster
-            remove_tree(made)
-        return None
+            found = done if isinstance(done, SecretScan) else _read(done, empty, Opened())
+        if found.result is Result.PASS and any(made.iterdir()):
+            ruleset.end(made, rules)
+            return None
+        remove_tree(made)
+        if found.result is Result.BLOCKED:
+            return found
+        return SecretScan(Result.BLOCKED, (), "kingfisher kept no compiled rules", _HINT)
 
     def _rules(self, program: Path) -> Path:
         """Where the compiled rules of this program lie."""

@@ -43,7 +43,7 @@ _CLOSED = (
 """What holds other things by a form for which there is nothing here."""
 
 _BROKEN = (
-    zipfile.BadZipFile, tarfile.TarError, zlib.error, lzma.LZMAError, NotImplementedError,
+    zipfile.BadZipFile, tarfile.TarError, zlib.error, lzma.LZMAError,
     EOFError, OSError, RuntimeError, ValueError, OverflowError, MemoryError, IndexError,
 )  # fmt: skip
 
