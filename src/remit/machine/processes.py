@@ -15,9 +15,11 @@ process groups only the program itself is killed.
 from __future__ import annotations
 
 import contextlib
+import functools
 import math
 import os
 import select
+import shutil
 import signal
 import subprocess
 import tempfile
@@ -31,6 +33,7 @@ from typing import IO
 _READ_BYTES = 65_536
 _DRAIN_S = 1.0
 _KILL_WAIT_S = 10.0
+_TRIED_S = 10.0
 DEFAULT_GRACE_MS = 2_000
 
 
@@ -243,6 +246,26 @@ def absolute_path(path: str) -> str:
     somebody else wrote: a file called ``git`` or ``python3`` in it would be taken for the program.
     """
     return os.pathsep.join(entry for entry in path.split(os.pathsep) if entry.startswith(os.sep))
+
+
+@functools.cache
+def ending_with_us() -> tuple[str, ...]:
+    """What, put before a command, has it asked to end (SIGTERM) when its starter is gone, killed or not.
+
+    For what may hang for long, such as git at a remote: it costs one more ``exec``. Linux knows this of the
+    thread that started it, so that thread has to wait for it, as ``run_bounded`` does. Empty where the system
+    has no such program.
+    """
+    found = shutil.which("setpriv", path="/usr/local/bin:/usr/bin:/bin")
+    if found is None:
+        return ()
+    words = (found, "--pdeathsig", "TERM", "--")
+    with contextlib.suppress(OSError, subprocess.SubprocessError):
+        tried = subprocess.run(
+            [*words, found, "--version"], capture_output=True, env={}, timeout=_TRIED_S, check=False
+        )
+        return words if tried.returncode == 0 else ()
+    return ()
 
 
 _KILL = getattr(signal, "SIGKILL", signal.SIGTERM)
