@@ -174,5 +174,5 @@ def test_a_missing_git_is_said_also_where_another_program_would_start_it(
     lab: Any, refused: Any
 ) -> None:
     git = Git(program=str(lab.root / "no-git"))
-    found = git.run(["fetch"], cwd=lab.host, operation="test", network=True)
+    found = git.run(["fetch"], cwd=lab.host, operation="test", network=True, trust=Trust.PERSON)
     assert "No such file" in refused(found, RepositoryCode.GIT_MISSING).message

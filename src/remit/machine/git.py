@@ -7,8 +7,8 @@ alias of the person reaches what an attempt made. In both, hooks are off, nothin
 refs and grafts do not bend history, and inherited GIT_* variables that would point git elsewhere
 are dropped.
 
-What talks to a remote or moves objects may hang, so it is asked to end when this process is gone. It is
-asked, not killed: git takes its locks away first.
+What talks to a remote may hang, so it is asked to end when this process is gone. It is asked, not killed:
+git takes its locks away first.
 
 A failure of git is a `RepositoryRefusal`; an exit status that the caller named as an answer is
 not a failure. Whatever git says is cut and stripped of credentials before it is kept.
@@ -139,9 +139,10 @@ class Git:
         if git_dir is not None:
             argv.append(f"--git-dir={git_dir}")
         timeout_ms = self.limits.network_ms if network else self.limits.local_ms
+        away = network and trust is Trust.PERSON
         try:
             done = run_bounded(
-                [*(ending_with_us() if network else ()), *argv, *args],
+                [*(ending_with_us() if away else ()), *argv, *args],
                 cwd=cwd,
                 environment=self.environment(trust) | dict(extra or {}),
                 timeout_ms=timeout_ms,
