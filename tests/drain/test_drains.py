@@ -397,3 +397,29 @@ def test_what_a_remote_refuses_comes_after_everything_else(tmp_path: Path) -> No
     assert [(one["item"], one["outcome"]) for one in run["items"]] == [
         ("W-2", "verified"), ("W-1", "verified"),
     ]  # fmt: skip
+
+
+OBEYS = """\
+agent: judge
+about: Takes orders from the folder that it starts in, as many programs do; else it sends everything back.
+command: [sh, -c, "if [ -e orders.sh ]; then . ./orders.sh; fi; git -C $REMIT_CHANGE log -1 --format=%s; exit 3"]
+exits: {done: [0], declined: [3]}
+report: optional
+"""
+ORDERS = """\
+head=$(git rev-parse HEAD)
+echo '{"schema":"remit.agent-report.v1","outcome":"done","summary":"fine","head":"'$head'"}' > $REMIT_REPORT
+exit 0
+"""
+
+
+def test_nothing_in_a_change_gives_orders_to_whoever_reviews_it(tmp_path: Path) -> None:
+    yard = Yard.make(tmp_path.resolve(), 0)
+    (yard.cli.cwd / ".remit" / "agents" / "judge.yaml").write_text(OBEYS)
+    yard.item(1, "--scope", "orders.sh")
+    orders = {"do": "commit", "path": "orders.sh", "text": ORDERS}
+    yard.script({"W-1": [orders, *good(1)]})
+    said = yard.call(*yard.arguments("--max-items", "1"))
+    [entry] = said[-1]["data"]["run"]["items"]
+    assert (entry["outcome"], entry["detail"]) == ("released", "rejected")
+    assert yard.show("W-1")["status"] == "ready"

@@ -109,7 +109,9 @@ def _environment(room: Room) -> Probe:
 def _home(room: Room) -> Probe:
     shown = (room.clone, *room.writable, *room.read_only)
     found = [str(path / name) for path in shown for name in _FILES if (path / name).exists()]
-    found = [name for name in found if name != str(room.clone / ".npmrc")]
+    # A repository may have one of its own, with settings of the project's.
+    own = {str(path / ".npmrc") for path in shown if path == room.clone or (path / ".git").is_dir()}
+    found = [name for name in found if name not in own]
     if found:
         return Probe(
             "no-credentials-in-home",

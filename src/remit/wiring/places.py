@@ -56,6 +56,7 @@ class Place:
         self.agent = agent
         self.folder = folder
         self.clone = folder / "clone"
+        self.desk: Path | None = None
         self.exchange = Exchange(folder / "exchange")
         self._cell: Cell | None = None
         self._run: Run | None = None
@@ -76,10 +77,11 @@ class Place:
             self.ground.model,
             self.ground.command,
             self.ground.extra,
+            self.desk,
         )
 
     def room(self, *, sealed: bool) -> Room | Refused:
-        """The room of this attempt: its clone, its exchange, and what everybody may see."""
+        """The room of this attempt: its clone or desk, its exchange, and what everybody may see."""
         objects = self.ground.objects()
         if isinstance(objects, Refused):
             return objects
@@ -88,9 +90,13 @@ class Place:
         named = (*self.agent.environment, *(name for name, _ in self.agent.set))
         return Room(
             self.task.attempt,
-            self.clone.resolve(),
+            (self.desk or self.clone).resolve(),
             writable=(self.exchange.folder.resolve(),),
-            read_only=(objects, *self.ground.shown),
+            read_only=(
+                objects,
+                *self.ground.shown,
+                *((self.clone.resolve(),) if self.desk else ()),
+            ),
             commands=(argv[0],),
             egress=Egress(self.agent.egress),
             environment=environment,
@@ -133,8 +139,9 @@ class Place:
 
         What was not tried in this very cell is NOT_TESTED, and names the attempt whose cell was.
         """
+        shown = tuple(path for path in room.read_only if path != self.clone.resolve())
         shape = (
-            room.sealed, room.commands, room.egress, room.limits, room.read_only,
+            room.sealed, room.commands, room.egress, room.limits, shown,
             tuple(sorted(room.environment)),
         )  # fmt: skip
         if not room.sealed:
