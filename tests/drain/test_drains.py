@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -11,10 +12,15 @@ from tests.drain.yard import Yard, good, strays
 from tests.surfaces.cli.calling import IDENTITY, git
 
 from remit.core.item_events import LeaseGranted
+from remit.core.refusals import Code, Refused
 from remit.core.run_decisions import MINUTE_MS
 from remit.core.run_events import AttemptNoted, RunItemChosen, RunItemSettled
 from remit.core.run_facts import RunBounds
+from remit.core.status import Status
+from remit.drain.conductor import Conductor
+from remit.drain.journey import Options
 from remit.drain.words import TURNS
+from remit.drain.workplace import Told
 
 
 @pytest.fixture(autouse=True)
@@ -301,3 +307,119 @@ def test_a_transcript_is_read_by_the_scanner_before_it_is_kept(tmp_path: Path) -
     files = yard.cli.cwd.joinpath(".git/remit").glob("ledger.db*")
     assert not any(token.encode() in file.read_bytes() for file in files)
     assert "transcript" not in [c.check for c in notes(yard, "A-1.1")["review-ended"].checks]
+
+
+def stuck(folder: Path) -> Yard:
+    """One approved item whose change main has changed lines beside since, so that no rebase of it is the same."""
+    yard = Yard.make(folder.resolve(), 0)
+    lines = "one\ntwo\nthree\nfour\n"
+    changed(yard, lines)
+    yard.item(1)
+    said = {"do": "commit", "path": "greeting-1.txt", "text": f"hello\n{lines}"}
+    yard.script({"W-1": [said, {"do": "report"}]})
+    [entry] = yard.call(*yard.arguments("--integrate", "none"))[-1]["data"]["run"]["items"]
+    assert entry["outcome"] == "approved"
+    changed(yard, lines.replace("three", "3"))
+    return yard
+
+
+def changed(yard: Yard, text: str) -> None:
+    """Somebody pushes a file to main."""
+    (yard.cli.cwd / "greeting-1.txt").write_text(text)
+    git(yard.cli.cwd, "add", "greeting-1.txt")
+    git(yard.cli.cwd, "commit", "-q", "-m", "by somebody")
+    git(yard.cli.cwd, "push", "-q", "origin", "main")
+
+
+def drained(yard: Yard, way: str, status: int = 0) -> tuple[list[tuple[str, str]], list[str], Any]:
+    """What a drain came to: outcomes with the code of each, refusals by code, and what it told."""
+    said = yard.call(*yard.arguments("--integrate", way, "--max-items", "1"), status=status)
+    run = said[-1]["data"]["run"]
+    items = [(one["outcome"], (one["detail"] or "").split(" way=")[0]) for one in run["items"]]
+    return items, [one["code"] for one in run["refused"]], said
+
+
+def test_what_cannot_land_costs_no_run_a_choice_until_something_changed(tmp_path: Path) -> None:
+    yard = stuck(tmp_path)
+    failed = [("approved", "integrate:COMMIT_MISMATCH")]
+    assert drained(yard, "rebase")[:2] == (failed, [])
+    told = yard.cli.json(*yard.arguments("--integrate", "rebase", "--dry-run"))
+    assert told["would_choose"] == []
+    assert [(one["id"], one["why"]) for one in told["not_chosen"]] == [("W-1", "LANDING_UNCHANGED")]
+    drained(yard, "rebase", status=5)
+    items, refused, said = drained(yard, "rebase", status=5)
+    assert (items, refused) == ([], ["LANDING_UNCHANGED"]), "nor does a run between bring it back"
+    left = [one["event"] for one in said[:-1] if one["event"]["kind"] == "left-approved"]
+    assert [(one["item"], one["words"]) for one in left] == [("W-1", "LANDING_UNCHANGED")]
+
+    new = yard.item(2)
+    yard.script({new: good(2)})
+    items, refused, _ = drained(yard, "rebase")
+    assert [one[0] for one in items] == ["verified"], "its only choice is for what can be done"
+    assert refused == ["LANDING_UNCHANGED"]
+
+    assert drained(yard, "rebase")[:2] == (failed, []), "main moved, so it is tried once more"
+    assert drained(yard, "rebase", status=5)[1] == ["LANDING_UNCHANGED"]
+    assert drained(yard, "merge")[0] == [("verified", "")], "another way is another question"
+    assert yard.cli.json("ledger", "verify")["problems"] == []
+
+
+def test_what_the_ledger_keeps_from_landing_costs_no_choice() -> None:
+    stale = Refused(Code.APPROVAL_STALE, "a row has changed since", "have it approved anew")
+    left: list[tuple[str, str, str]] = []
+    hands: Any = SimpleNamespace(
+        item=lambda name: SimpleNamespace(id=name, status=Status.APPROVED, work=None),
+        unready=lambda name: stale,
+        leave=lambda *told: left.append(told),
+    )
+    told: list[Told] = []
+    assert Conductor(hands, Options(), told.append)._land("W-1"), "there may be another"
+    assert left == [("W-1", "APPROVAL_STALE", "a row has changed since")]
+    assert [(one.kind, one.item, one.words) for one in told] == [
+        ("left-approved", "W-1", "APPROVAL_STALE")
+    ]
+
+
+def test_what_a_remote_refuses_comes_after_everything_else(tmp_path: Path) -> None:
+    yard = Yard.make(tmp_path.resolve(), 1)
+    yard.script({"W-1": good(1), "W-2": good(2)})
+    hook = yard.folder / "origin.git" / "hooks" / "pre-receive"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text("#!/bin/sh\necho protected >&2; exit 1\n")
+    hook.chmod(0o755)
+    refused = [("approved", "integrate:DESTINATION_REFUSED")]
+    assert drained(yard, "merge")[0] == refused
+    yard.item(2)
+    told = yard.cli.json(*yard.arguments("--dry-run"))["would_choose"]
+    assert [one["id"] for one in told] == ["W-2", "W-1"]
+    hook.unlink()
+    run = yard.call(*yard.arguments())[-1]["data"]["run"]
+    assert [(one["item"], one["outcome"]) for one in run["items"]] == [
+        ("W-2", "verified"), ("W-1", "verified"),
+    ]  # fmt: skip
+
+
+OBEYS = """\
+agent: judge
+about: Takes orders from the folder that it starts in, as many programs do; else it sends everything back.
+command: [sh, -c, "if [ -e orders.sh ]; then . ./orders.sh; fi; git -C $REMIT_CHANGE log -1 --format=%s; exit 3"]
+exits: {done: [0], declined: [3]}
+report: optional
+"""
+ORDERS = """\
+head=$(git rev-parse HEAD)
+echo '{"schema":"remit.agent-report.v1","outcome":"done","summary":"fine","head":"'$head'"}' > $REMIT_REPORT
+exit 0
+"""
+
+
+def test_nothing_in_a_change_gives_orders_to_whoever_reviews_it(tmp_path: Path) -> None:
+    yard = Yard.make(tmp_path.resolve(), 0)
+    (yard.cli.cwd / ".remit" / "agents" / "judge.yaml").write_text(OBEYS)
+    yard.item(1, "--scope", "orders.sh")
+    orders = {"do": "commit", "path": "orders.sh", "text": ORDERS}
+    yard.script({"W-1": [orders, *good(1)]})
+    said = yard.call(*yard.arguments("--max-items", "1"))
+    [entry] = said[-1]["data"]["run"]["items"]
+    assert (entry["outcome"], entry["detail"]) == ("released", "rejected")
+    assert yard.show("W-1")["status"] == "ready"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -17,7 +18,7 @@ from remit.core.triage_shapes import faults
 from remit.drain import endings, words
 from remit.drain.agents.outcomes import TRIAGE, Came
 from remit.drain.endings import Ending
-from remit.drain.processes import WardenLost
+from remit.drain.processes import WardenLost, refused
 from remit.drain.workplace import Keep, Task
 from remit.wiring.agents import builtin
 from remit.wiring.places import Place
@@ -66,7 +67,11 @@ def test_what_says_no_ending_was_a_crash_that_nobody_saw(detail: str) -> None:
 
 @pytest.mark.parametrize(
     ("error", "killed"),
-    [(WardenLost(0, "the warden ended at once"), True), (OSError(2, "no such program"), False)],
+    [
+        (WardenLost(0, "the warden ended at once"), True),
+        (refused(errno.EAGAIN, "fork"), True),
+        (OSError(2, "no such program"), False),
+    ],
 )
 def test_a_warden_that_was_killed_at_its_start_is_no_fault_of_the_agent(
     error: OSError, killed: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

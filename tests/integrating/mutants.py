@@ -76,7 +76,7 @@ MUTANTS: list[tuple[str, str, str, str]] = [
         "test_landing.py::test_a_merge_that_is_another_patch_ships_the_approved_head",
     ),
     (
-        "repository/landing.py",
+        "repository/blank.py",
         'git_dir=self.room / ".git",',
         "git_dir=self.host.common_dir,",
         "test_landing.py::test_nothing_of_the_host_runs_or_moves",

@@ -275,6 +275,22 @@ git rm -q -f .gitignore; git commit -q -m gone
     assert not any(path.name.startswith(".") for path in files)
 
 
+def test_every_name_of_a_change_is_laid_out(attempt: Attempt, tmp_path: Path) -> None:
+    """Git names a text that two files share once, and a name no further than to the end of a line."""
+    attempt.run("""
+echo same > a; echo same > secret-one; echo other > "$(printf 'line\nsecret-two')"; mkdir d
+echo same > d/secret-three; git add -A -f; git commit -q -m "names"
+git rm -q -r -f d; git commit -q -m gone
+""")
+    taken = attempt.take_over()
+    assert isinstance(taken, Takeover)
+    folder = tmp_path / "texts"
+    folder.mkdir()
+    assert attempt.repo.lay_out(taken.base_sha, taken.head_sha, folder) == 4
+    text = (folder / "paths.txt").read_text()
+    assert all(f"secret-{word}" in text.splitlines() for word in ("one", "two", "three")), text
+
+
 def test_no_name_of_a_guests_hides_a_text_or_breaks_a_line(
     attempt: Attempt, tmp_path: Path
 ) -> None:
@@ -290,4 +306,4 @@ git add -A; git commit -q -m "odd names"
     folder.mkdir()
     assert attempt.repo.lay_out(taken.base_sha, taken.head_sha, folder) == 7
     files = [path for path in folder.glob("*/*") if path.name != "commit.txt"]
-    assert sorted(path.suffix for path in files) == [".gz", *[".txt"] * 5]
+    assert [path.suffix for path in files] == [".txt"] * 6

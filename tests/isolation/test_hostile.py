@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import pty
+import shutil
 import signal
 import socket
 import subprocess
@@ -15,6 +16,7 @@ import sys
 import tempfile
 import threading
 import time
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -556,17 +558,59 @@ time.sleep(600)
     assert another.folder.exists()
 
 
-def test_a_folder_without_a_lock_is_left_alone_for_a_while(
-    host: Host, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_only_what_remit_made_is_cleared_away(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    beside = tmp_path.parent / f"{tmp_path.name}-beside"
+    place = beside / "temp"
+    place.mkdir(parents=True)
+    monkeypatch.setattr(tempfile, "tempdir", str(place))
+    with ExitStack() as closing:
+        left = remains.claim(closing)
+        shutil.copytree(left, beside / "left")  # as it is when its maker is killed
+        mark = (left / "lock").read_bytes()
+    folders = {name: place / f"{groups.PREFIX}{name}" for name in ("none", "lock", "copy", "named")}
+    for folder in folders.values():
+        folder.mkdir()
+        (folder / "mine").touch()
+    (folders["lock"] / "lock").touch()
+    (folders["copy"] / "lock").write_bytes(mark)
+    seen = folders["named"].stat()
+    (folders["named"] / "lock").write_text(f"remit made {left.name} {seen.st_dev} {seen.st_ino}\n")
+    pipe = place / f"{groups.PREFIX}pipe"
+    pipe.mkdir()
+    os.mkfifo(pipe / "lock")
+    link = place / f"{groups.PREFIX}link"
+    link.symlink_to(beside / "left")
+    for folder in place.iterdir():
+        os.utime(folder, (0, 0), follow_symlinks=False)
+    assert remains.clear() == 0
+    assert all((folder / "mine").exists() for folder in folders.values())
+    assert (beside / "left" / "lock").exists()
+
+
+def test_what_another_user_owns_is_not_cleared_away(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     place = tmp_path.parent / f"{tmp_path.name}-temp"
+    place.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(place))
-    folder = place / f"{groups.PREFIX}x"
-    folder.mkdir(parents=True)
-    assert remains.clear() == 0
-    os.utime(folder, (0, 0))
+    script = "from contextlib import ExitStack; from remit.isolation import remains; import os;"
+    script += " print(remains.claim(ExitStack()), flush=True); os.kill(os.getpid(), 9)"
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        env={**os.environ, "TMPDIR": str(place)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    left = Path(done.stdout.strip())
+    with monkeypatch.context() as other:
+        other.setattr(os, "geteuid", lambda: left.stat().st_uid + 1)
+        assert remains.clear() == 0
+    assert left.exists()
     assert remains.clear() == 1
-    assert not folder.exists()
+    assert not left.exists()
 
 
 def test_nothing_is_started_where_a_group_cannot_be_joined(host: Host, tmp_path: Path) -> None:

@@ -101,6 +101,8 @@ def kept_environment(patch: pytest.MonkeyPatch, _tmp: Path) -> None:
     clean = 'exec "$empty" -i "$program"'
     assert cell.DOOR.count(clean) == 1
     patch.setattr(cell, "DOOR", cell.DOOR.replace(clean, 'exec "$program"'))
+    prefix = cell.BubblewrapCell.prefix
+    patch.setattr(cell.BubblewrapCell, "prefix", lambda self: prefix(self)[2:])
 
 
 def no_landlock(patch: pytest.MonkeyPatch, tmp: Path) -> None:

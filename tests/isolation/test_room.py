@@ -233,23 +233,23 @@ def test_what_a_command_prints_is_never_the_hosts(cells: Cells, host: Host) -> N
     assert SECRET not in said
 
 
-def test_a_folder_that_another_cell_clears_away_before_it_is_held_is_made_again(
+def test_a_folder_is_held_before_anybody_could_take_it_for_left(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Cells that are made side by side: one found the other's lock before it was taken."""
+    """Cells that are made side by side: none is cleared away between its making and its lock."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     lock = fcntl.flock
     cleared: list[int] = []
 
     def slow(at: int, how: int) -> None:
-        if how == fcntl.LOCK_EX and not cleared:
+        if how == fcntl.LOCK_EX:
             cleared.append(remains.clear())
         lock(at, how)
 
     monkeypatch.setattr(fcntl, "flock", slow)
     with ExitStack() as closing:
         folder = remains.claim(closing)
-        assert (cleared, folder.is_dir()) == ([1], True)
+        assert (cleared, folder.is_dir()) == ([0], True)
         assert remains.clear() == 0
     assert list(tmp_path.iterdir()) == []
 
@@ -270,3 +270,62 @@ def test_in_a_sealed_room_the_clone_is_only_seen(cells: Cells, host: Host, tmp_p
     assert sorted(p.name for p in host.clone.iterdir() if p.name != ".git") == ["there"]
     assert (exchange / "out").read_text() == "ok\n"
     assert refused(cell.probe()) == ()
+
+
+HOSTILE = {
+    "OPTIND": "junk",
+    "BASH_FUNC_printf%%": "() { echo planted; }",
+    "BASH_FUNC_exec%%": "() { echo planted; }",
+    "ENV": "/planted",
+    "BASH_ENV": "/planted",
+    "SHELLOPTS": "xtrace:noexec",
+    "PS4": "$(echo planted >&2)",
+    "IFS": "/",
+    "CDPATH": "/",
+    "PATH": "/planted",
+    "GLOBIGNORE": "*",
+    "POSIXLY_CORRECT": "1",
+}
+
+
+@pytest.mark.parametrize("shell", ["/bin/sh", "/bin/bash"])
+def test_the_door_takes_nothing_from_the_environment(
+    cells: Cells, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shell: str
+) -> None:
+    if not Path(shell).exists():
+        pytest.skip(f"there is no {shell}")
+    link = tmp_path / "sh"  # by that name bash is a shell of the system's
+    link.symlink_to(shell)
+    monkeypatch.setattr("remit.isolation.cell.SHELL", str(link))
+    argv = cells().command(["sh", "-c", "echo in; env"])
+    assert not isinstance(argv, SandboxRefusal)
+    done = subprocess.run(argv, env=HOSTILE, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("in\n")
+    assert "planted" not in done.stdout
+
+
+def test_a_guest_has_every_signal_as_it_is_by_default(cells: Cells) -> None:
+    argv = cells().command(["sh", "-c", "grep -E '^Sig(Blk|Ign)' /proc/self/status"])
+    assert not isinstance(argv, SandboxRefusal)
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=60)
+    found = {line.split(":")[0]: int(line.split(":")[1], 16) for line in done.stdout.splitlines()}
+    assert found == {"SigBlk": 0, "SigIgn": 0}, done
+
+
+def test_a_group_with_a_colon_in_its_name_is_joined(tmp_path: Path) -> None:
+    from remit.isolation.cell import DOOR, EMPTY, SHELL
+    from remit.isolation.groups import Groups
+
+    made = tmp_path / "a:b c" / "remit-cell-x"
+    other = tmp_path / "remit-cell-y"
+    for folder in (made, other):
+        folder.mkdir(parents=True)
+        (folder / "cgroup.procs").touch()
+    (tmp_path / "walls").touch()
+    argv = [EMPTY, "-i", SHELL, "-c", DOOR, "remit-enter", Groups((made, other)).joins]
+    argv += [str(tmp_path / "walls"), EMPTY, "/no/python", "/bin/true"]
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+    for folder in (made, other):
+        assert (folder / "cgroup.procs").read_text().isdecimal()

@@ -18,6 +18,7 @@ from remit.core.checks import Result
 from remit.isolation import secrets
 from remit.isolation.bubblewrap import BubblewrapSandbox
 from remit.isolation.cell import BubblewrapCell
+from remit.isolation.packed import Opened
 from remit.isolation.secrets import Kingfisher
 from remit.machine.processes import Captured, Finished
 from remit.ports.sandbox import Room, SandboxRefusal
@@ -156,7 +157,7 @@ def report(findings: bytes) -> bytes:
     ],
 )
 def test_only_a_plain_answer_counts(done: Finished, result: Result) -> None:
-    found = secrets._read(done, Path("/t"))
+    found = secrets._read(done, Path("/t"), Opened())
     assert found.result is result
     if result is Result.FAIL:
         assert found.findings[0].path in ("a?[2J", "planted.txt")

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import signal
+import subprocess
+import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +16,7 @@ import pytest
 
 from remit.core.gitfacts import RepositoryCode, RepositoryRefusal, redact_text, redact_url
 from remit.machine.git import Trust
+from remit.machine.processes import ending_with_us
 from remit.repository import Git, GitLimits, GitRepository
 
 
@@ -118,3 +124,55 @@ def test_no_dialogue_opens_for_a_password(lab: Any, monkeypatch: pytest.MonkeyPa
     assert Git().environment(Trust.PERSON)["GIT_ASKPASS"] == ""
     monkeypatch.setenv("GIT_ASKPASS", "/opt/ci/token")
     assert Git().environment(Trust.PERSON)["GIT_ASKPASS"] == "/opt/ci/token"
+
+
+def gits_of(folder: Path) -> list[int]:
+    """The processes of git that work for a folder."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            words = path.read_bytes().split(b"\0")
+            if words[0].endswith(b"git") and any(os.fsencode(folder) in word for word in words):
+                found.append(int(path.parent.name))
+    return found
+
+
+@pytest.mark.skipif(
+    not ending_with_us(), reason="this system has no setpriv that asks a child to end"
+)
+def test_a_git_at_a_remote_ends_with_whoever_started_it(lab: Any) -> None:
+    slow = lab.root / "slow.sh"
+    slow.write_text("#!/bin/sh\ntrap 'exit 0' HUP TERM\nwhile :; do sleep 1; done\n")
+    slow.chmod(0o755)
+    lab.git("config", "remote.origin.uploadpack", str(slow))
+    script = (
+        "import pathlib, sys; from remit.repository import GitRepository;"
+        " GitRepository(pathlib.Path(sys.argv[1])).observe_main()"
+    )
+    with subprocess.Popen([sys.executable, "-c", script, str(lab.host)]) as process:
+        until(lambda: bool(gits_of(lab.host)))
+        found = gits_of(lab.host)
+        process.kill()
+    try:
+        until(lambda: not gits_of(lab.host))
+    finally:
+        for pid in found:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(pid, signal.SIGKILL)
+
+
+def until(holds: Callable[[], bool]) -> None:
+    """Wait for something, with patience."""
+    for _ in range(600):
+        if holds():
+            return
+        time.sleep(0.1)
+    raise AssertionError("it did not come")
+
+
+def test_a_missing_git_is_said_also_where_another_program_would_start_it(
+    lab: Any, refused: Any
+) -> None:
+    git = Git(program=str(lab.root / "no-git"))
+    found = git.run(["fetch"], cwd=lab.host, operation="test", network=True, trust=Trust.PERSON)
+    assert "No such file" in refused(found, RepositoryCode.GIT_MISSING).message

@@ -86,6 +86,34 @@ def test_settings_are_asked_for_once_and_again_when_a_file_of_them_changed(
     assert host.config("some.other", "look") == "new"
 
 
+@pytest.mark.parametrize("way", ["absolute", "home", "beside", "condition", "global", "within"])
+def test_what_is_included_counts_also_while_it_is_not_there(
+    lab: Lab, counted: Counted, tmp_path: Path, way: str
+) -> None:
+    file = {
+        "home": tmp_path / "home" / "later",
+        "beside": lab.host / ".git" / "later",
+        "global": tmp_path / "home" / "later",
+    }.get(way, tmp_path / "later")
+    said = {"home": "~/later", "beside": "later", "global": "later"}.get(way, str(file))
+    name = f"includeIf.gitdir:{lab.host}/.path" if way == "condition" else "include.path"
+    if way == "within":
+        between = tmp_path / "between"
+        lab.git("config", "--file", str(between), name, said)
+        said = str(between)
+    lab.git("config", *(["--global"] if way == "global" else []), name, said)
+    host = located(counted.git, lab.host)
+    assert host.config("some.thing", "look") is None
+    assert host.config("some.thing", "look") is None
+    assert counted.asked("config") == 1
+    file.write_text("[some]\n\tthing = came later\n")
+    assert host.config("some.thing", "look") == "came later"
+    assert host.config("some.thing", "look") == "came later"
+    assert counted.asked("config") == 1
+    file.unlink()
+    assert host.config("some.thing", "look") is None
+
+
 def test_a_remote_that_is_split_while_a_process_lives_is_noticed(lab: Lab) -> None:
     from remit.core.gitfacts import Way
 

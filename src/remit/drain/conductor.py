@@ -19,7 +19,7 @@ from remit.core.facts import Item
 from remit.core.refusals import Code, Refused
 from remit.core.run_facts import Run, RunStatus
 from remit.core.status import Status
-from remit.drain import landing, selecting, words
+from remit.drain import landing, selecting, standing, words
 from remit.drain.agents.outcomes import charge
 from remit.drain.atwork import due
 from remit.drain.hands import Hands, Overtaken
@@ -28,6 +28,9 @@ from remit.drain.limits import STOP_MS
 from remit.drain.workplace import News, Tell, Told
 
 TURN_MS: Final = 250
+LOOK: Final = "look/main"
+"""The ticket of the look at main that says whether what could not land is tried again."""
+
 _WAITING: Final = (Code.CONCURRENCY_LIMIT, Code.RATE_LIMIT)
 _BOUNDS: Final = ("items", "minutes", "spend", "failures")
 
@@ -51,8 +54,10 @@ class Conductor:
     """Drives one run that this process holds.
 
     ``passed`` are items that it was refused, ``approved`` those that an earlier run left so and that
-    this one lands first, ``requested`` those of them that wait as pull requests, which come last. ``room`` is how many it may hold at a time by what the ledger's limits have
-    shown (0: they have shown none).
+    this one lands first, ``requested`` those of them that wait as pull requests or that the remote refused
+    before, which come last. ``doubtful`` are those that could not land by what main was: they wait for a
+    look at it. ``room`` is how many it may hold at a time by what the ledger's limits have shown (0: they
+    have shown none).
     """
 
     hands: Hands
@@ -63,6 +68,7 @@ class Conductor:
     passed: set[str] = field(default_factory=set)
     approved: list[str] = field(default_factory=list)
     requested: list[str] = field(default_factory=list)
+    doubtful: dict[str, standing.Failed] = field(default_factory=dict)
     room: int = 0
     returned: Counter[str] = field(default_factory=Counter)
     _halted_us: int = 0
@@ -85,7 +91,7 @@ class Conductor:
             while True:
                 self._look()
                 self._take_more()
-                if not self.live:
+                if not self.live and (self.ending is not None or not self.doubtful):
                     break
                 self._turn()
             self.hands.stop(self.ending.by if self.ending else "nothing-ready")
@@ -149,7 +155,26 @@ class Conductor:
         o = self.options
         with self.hands.work.store.read() as tx:
             left, waits = selecting.left_approved(tx, self.hands.actor, o.work_class, o.tenant)
-        self.approved, self.requested = [i.id for i in left], [i.id for i in waits]
+            found = standing.sort(tx, left, o.way)
+        self.approved = list(found.first)
+        self.requested = [*(item.id for item in waits), *found.last]
+        self.doubtful = dict(found.doubtful)
+        if self.doubtful:
+            self.hands.place.submit(LOOK, self.hands.main)
+
+    def _seen(self, main: str) -> None:
+        """Main was looked at: what could not land on it before is left, and the rest is tried again."""
+        doubtful, self.doubtful = self.doubtful, {}
+        for name, failed in doubtful.items():
+            if main in ("", failed.main):
+                self._let_be(name, words.UNCHANGED, standing.unchanged(name, failed))
+            else:
+                self.approved.append(name)
+
+    def _let_be(self, name: str, code: str, why: str) -> None:
+        """Leave an approved item where it stands, and say why: it costs the run nothing."""
+        self.hands.leave(name, code, why)
+        self.tell(Told("left-approved", name, code))
 
     def _take(self) -> bool:
         """Choose and begin one item; whether there may be another."""
@@ -161,6 +186,8 @@ class Conductor:
                 tx, busy | self.passed, self.options.work_class, self.options.tenant
             )
         if item is None:
+            if self.doubtful:
+                return False
             if self.requested:
                 return self._land(self.requested.pop(0))
             if not self.live:
@@ -171,7 +198,13 @@ class Conductor:
     def _land(self, name: str) -> bool:
         """Begin with what an earlier run left approved, where it still is."""
         item = self.hands.item(name)
-        return item.status is not Status.APPROVED or self._chosen(item, 0, approved=True)
+        if item.status is not Status.APPROVED:
+            return True
+        refused = None if item.work and item.work.request else self.hands.unready(name)
+        if refused is not None:
+            self._let_be(name, refused.code.value, refused.message)
+            return True
+        return self._chosen(item, 0, approved=True)
 
     def _chosen(self, item: Item, reserve_micros: int, *, approved: bool = False) -> bool:
         answer = self.hands.choose(item.id, reserve_micros)
@@ -219,6 +252,11 @@ class Conductor:
             news = self.hands.place.next(0)
 
     def _take_news(self, news: News) -> None:
+        if news.ticket == LOOK:
+            if news.error is not None:
+                raise news.error
+            self._seen(news.value)
+            return
         one = self.live.get(news.ticket)
         if one is None:
             return

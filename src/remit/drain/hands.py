@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from remit.core import commands as c
 from remit.core.checks import Check
 from remit.core.facts import Item, Lease
+from remit.core.gitfacts import RepositoryRefusal
 from remit.core.refusals import Refused
 from remit.core.run_facts import Run, RunEntry
 from remit.core.triage_records import Evidence, aside, give_up
@@ -173,6 +174,26 @@ class Hands:
         """Keep a refused acquisition on the run's stream."""
         note = c.NoteRefusal(self.run, self.holder, item, refused.code.value, refused.message[:500])
         self.work.run(note)
+
+    def leave(self, item: str, code: str, message: str) -> None:
+        """Keep on the run's stream why an approved item is not chosen."""
+        plain = _plain(message)[:500]
+        self.work.run(c.NoteRefusal(self.run, self.holder, item, code, plain))
+
+    def main(self) -> str:
+        """The commit that the remote's main is at, seen just now; empty where it cannot be seen."""
+        seen = self.delivery.repository.observe_main()
+        return "" if isinstance(seen, RepositoryRefusal) else seen.main_sha
+
+    def last_main(self) -> str:
+        """The main that was seen last; empty where none was."""
+        seen = self.delivery.repository.last_observed_main()
+        return seen if isinstance(seen, str) else ""
+
+    def unready(self, item: str) -> Refused | None:
+        """What on the ledger keeps an approved item from landing."""
+        assert self.integrator is not None, "a run that integrates has an integrator"
+        return self.integrator.unready(item)
 
     # The canonical operations.
 

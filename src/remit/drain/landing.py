@@ -14,7 +14,7 @@ from remit.core import triage_records as records
 from remit.core.facts import Item
 from remit.core.refusals import Code, Refused
 from remit.core.status import Status
-from remit.drain import reviewing, words
+from remit.drain import reviewing, standing, words
 from remit.drain.agents.outcomes import Result as AgentResult
 from remit.drain.workplace import Integrated, Job, Keep, Ready, ReviewSite, Told, Worked
 from remit.ports.agent import Progress
@@ -123,7 +123,7 @@ def _integrate(journey: Journey) -> Walk:
         lambda: hands.integrate(journey.entry, journey.options.way)
     )
     if isinstance(found, Refused):
-        journey.aside(f"integrate:{found.code.value}")
+        journey.aside(standing.detail(found, journey.options.way, hands.last_main()))
         return
     if found.outcome == "triaged":
         journey.aside(f"integrate:{found.triage}")

@@ -24,6 +24,15 @@ class WardenLost(OSError):  # noqa: N818  # what happened, said by its name
     """A warden ended before it had started anything: something outside killed it, and no agent ran."""
 
 
+class StartRefused(OSError):  # noqa: N818  # what happened, said by its name
+    """The system gave no process or descriptor for it (EAGAIN, EMFILE, ENOMEM): no agent ran, and none is at fault."""
+
+
+def refused(number: int, what: str, subject: str = "") -> StartRefused:
+    """The error for what the system did not give: its number, and what was asked for."""
+    return StartRefused(number, f"{os.strerror(number)} ({what})", subject or None)
+
+
 @dataclass(frozen=True, slots=True)
 class Identity:
     """One process of this boot: its id and its start, in clock ticks since the boot."""

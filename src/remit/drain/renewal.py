@@ -44,6 +44,8 @@ class Renewal:
     ``stop`` ends the process and is called once at most, with ``kill-switch``, ``lease-refused`` or
     ``lease-over``. ``renew`` and ``killed`` may raise ``StoreUnavailable`` or ``OutcomeUnknown``: they
     are asked again while the lease holds. What else they raise ends the process with ``fault``.
+
+    Raises ``RuntimeError`` where the system gives no threads; nobody keeps the lease alive then.
     """
 
     def __init__(
@@ -67,8 +69,16 @@ class Renewal:
         self.refused: Refused | None = None
         self.fault: Exception | None = None
         self.renewals = 0
-        for name, work in (("renew", self._keep), ("switch", self._look), ("clock", self._count)):
-            threading.Thread(target=work, name=f"remit-{name}", daemon=True).start()
+        try:
+            for name, work in (
+                ("renew", self._keep),
+                ("switch", self._look),
+                ("clock", self._count),
+            ):
+                threading.Thread(target=work, name=f"remit-{name}", daemon=True).start()
+        except RuntimeError:  # the system gives no more threads; those that there are end
+            self.let_go()
+            raise
 
     def let_go(self) -> None:
         """The process is at its end: renew no more, and stop nothing."""

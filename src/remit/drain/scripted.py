@@ -146,9 +146,14 @@ class Script(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 def git(*arguments: str) -> str:
-    """Run git in the clone; a failure of it is a failure of the script."""
+    """Run git in the clone, or in the change under review; a failure of it is a failure of the script."""
     done = subprocess.run(
-        ["git", *IDENTITY, *arguments], capture_output=True, text=True, check=True, timeout=60
+        ["git", *IDENTITY, *arguments],
+        cwd=os.environ.get("REMIT_CHANGE"),
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
     )
     return done.stdout.strip()
 

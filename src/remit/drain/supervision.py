@@ -31,7 +31,8 @@ from remit.drain.groups import in_group
 from remit.drain.leftovers import TOKEN, Record
 from remit.drain.limits import Limits
 from remit.drain.output import Line, Lines
-from remit.drain.processes import Identity, WardenLost, boot_id, look
+from remit.drain.processes import Identity, WardenLost, boot_id, look, refused
+from remit.drain.warden import FORK, READY
 from remit.drain.wardens import WARDENS, within
 from remit.machine.processes import Captured, HeadAndTail, absolute_path
 
@@ -108,7 +109,8 @@ def start(
     ``environment`` is all that it gets, and a token. ``records`` is the folder of identity records and
     ``name`` this tree's name in it. ``watch`` are files whose growth counts as a sign of life.
 
-    Raises ``OSError`` where the program cannot be started; nothing is left then.
+    Raises ``OSError`` where the program cannot be started; nothing is left then. ``StartRefused`` among
+    them says that the system gave no process for it, and ``WardenLost`` that somebody killed its warden.
     """
     record = Record(name, boot_id(), secrets.token_hex(16))
     group = groups.make(f"remit-{record.token}", limits)
@@ -173,7 +175,11 @@ class Process:
         self._launch(config, stdin)
         self._began = self._active = time.monotonic()
         thread = threading.Thread(target=self._run, name=f"remit-{record.name}", daemon=True)
-        thread.start()
+        try:
+            thread.start()
+        except RuntimeError as error:  # Python keeps the number to itself; there is but one
+            self._close()
+            raise refused(errno.EAGAIN, "thread", config["argv"][0]) from error
 
     @property
     def confinement(self) -> tuple[str, ...]:
@@ -233,6 +239,8 @@ class Process:
         if failed is not None:
             subject = config["cwd"] if failed["what"] == "cwd" else config["argv"][0]
             number = failed["errno"]
+            if failed["what"] in (FORK, READY):
+                raise refused(number, failed["what"], config["argv"][0])
             raise OSError(number, f"{os.strerror(number)} ({failed['what']})", subject)
         seen = look(self._warden.pid)
         agent = Identity(self._told["started"]["pid"], self._told["started"]["start"])

@@ -41,6 +41,10 @@ FINAL_S: Final = 10.0
 NOTED: Final = 4_000
 """So many processes may be written down before those that are gone are left out."""
 
+FORK: Final = "fork"
+READY: Final = "warden"
+"""What a warden could not get from the system, beside what it says of the program itself."""
+
 _SUBREAPER: Final = 36
 _PDEATHSIG: Final = 1
 _PASSES: Final = 200
@@ -77,8 +81,12 @@ class Warden:
 
     def start(self) -> bool:
         """Start the program; tell who it is, or why it could not be started."""
-        told, telling = os.pipe()
-        pid = os.fork()
+        try:
+            told, telling = os.pipe()
+            pid = os.fork()
+        except OSError as error:
+            self.tell(failed={"errno": error.errno, "what": FORK})
+            return False
         if pid == 0:
             become(self.config, telling, self.group)
         os.close(telling)
@@ -245,9 +253,7 @@ def become(config: dict[str, Any], telling: int, group: Group | None) -> NoRetur
                 (group.path / "cgroup.procs").write_text("0")
         what = "limits"
         limit(config["limits"])
-        for number in (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGTERM, signal.SIGINT,
-                       signal.SIGHUP, signal.SIGCHLD):  # fmt: skip
-            signal.signal(number, signal.SIG_DFL)
+        reset_signals()
         os.dup2(config["stdin_fd"], 0)
         what = "cwd"
         os.chdir(config["cwd"])
@@ -261,6 +267,13 @@ def become(config: dict[str, Any], telling: int, group: Group | None) -> NoRetur
         os.write(telling, f"{errno.EINVAL} {what}".encode())
     finally:
         os._exit(127)
+
+
+def reset_signals() -> None:
+    """Have every signal do what it does by default, and block none: both outlive an exec."""
+    for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
+        signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
 
 
 def limit(limits: dict[str, int]) -> None:
@@ -294,16 +307,26 @@ def main(status_fd: int, stdin_fd: int) -> None:
     """Keep watch for the supervisor at the other end of these descriptors and the three standard ones."""
     config, rest = read_config()
     config |= {"warden": os.getpid(), "status_fd": status_fd, "stdin_fd": stdin_fd}
+    warden = Warden(config, rest)
+    try:
+        config["wake_fd"] = _made_ready(status_fd, stdin_fd)
+    except OSError as error:
+        warden.tell(failed={"errno": error.errno, "what": READY})
+        return
+    if warden.start():
+        warden.run()
+
+
+def _made_ready(status_fd: int, stdin_fd: int) -> int:
+    """Be the one to whom orphans fall; a descriptor that wakes the warden when a child ends."""
     prctl(_SUBREAPER, 1)
     wake, waking = os.pipe()
     for end in (wake, waking):
         os.set_blocking(end, False)
-    os.set_inheritable(config["status_fd"], False)
-    os.set_inheritable(config["stdin_fd"], False)
+    os.set_inheritable(status_fd, False)
+    os.set_inheritable(stdin_fd, False)
     signal.set_wakeup_fd(waking)
     signal.signal(signal.SIGCHLD, lambda *_: None)
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
-    warden = Warden(config | {"wake_fd": wake}, rest)
-    if warden.start():
-        warden.run()
+    return wake

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import errno
 import os
 import select
 import signal
@@ -22,7 +23,7 @@ from pathlib import Path
 from typing import IO, Final
 
 from remit.drain.nursery import MESSAGE_BYTES
-from remit.drain.processes import WardenLost
+from remit.drain.processes import StartRefused, WardenLost, refused
 
 ANSWER_S: Final = 10.0
 BOOT: Final = (
@@ -82,8 +83,17 @@ class Wardens:
     def fork(self, stdin: bytes) -> Warden:
         """A new warden, whose program will read ``stdin``.
 
-        Raises ``WardenLost`` where there is none, and ``OSError`` for want of what it takes.
+        Raises ``WardenLost`` where what should make it was killed, and ``StartRefused``, with the number
+        of the system's error, where the system does not give what it takes.
         """
+        try:
+            return self._fork(stdin)
+        except (WardenLost, StartRefused):
+            raise
+        except OSError as error:
+            raise refused(error.errno or 0, "warden", sys.executable) from error
+
+    def _fork(self, stdin: bytes) -> Warden:
         with contextlib.ExitStack() as theirs, contextlib.ExitStack() as ours:
             feed = theirs.enter_context(tempfile.TemporaryFile())
             feed.write(stdin)
@@ -116,16 +126,21 @@ class Wardens:
                 said, handles, _, _ = socket.recv_fds(
                     link, MESSAGE_BYTES, 1, socket.MSG_CMSG_CLOEXEC
                 )
-            except OSError as error:
+            except (ConnectionError, TimeoutError) as error:
                 self._give_up()
                 raise WardenLost(0, f"the warden ended at once: {error}", sys.executable) from error
             except BaseException:
                 self._give_up()  # the answer to this would be taken for that to the next
                 raise
-            if not handles:
+            number, _, what = said.decode("ascii").partition(" ")
+            if what:
+                raise refused(int(number), what, sys.executable)
+            if number and not handles:  # there was no room for it here; without orders it ends
+                raise refused(errno.EMFILE, "handle", sys.executable)
+            if not number:
                 self._give_up()
                 raise WardenLost(0, "the warden ended at once: it said nothing", sys.executable)
-            return int(said), handles[0]
+            return int(number), handles[0]
 
     def _ready(self) -> socket.socket:
         """The link to a nursery that lives, as far as can be told."""
@@ -134,19 +149,22 @@ class Wardens:
         if self._link is not None and self._nursery is not None and self._nursery.poll() is None:
             return self._link
         self._give_up()
-        link, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        link.settimeout(ANSWER_S)
-        with theirs:
-            self._nursery = subprocess.Popen(
-                [sys.executable, "-I", "-S", "-c", self._boot, _SOURCE, str(theirs.fileno())],
-                cwd="/",
-                env={},
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                pass_fds=(theirs.fileno(),),
-                start_new_session=True,
-            )
+        with contextlib.ExitStack() as failing:
+            link, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+            failing.callback(link.close)
+            link.settimeout(ANSWER_S)
+            with theirs:
+                self._nursery = subprocess.Popen(
+                    [sys.executable, "-I", "-S", "-c", self._boot, _SOURCE, str(theirs.fileno())],
+                    cwd="/",
+                    env={},
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.DEVNULL,
+                    pass_fds=(theirs.fileno(),),
+                    start_new_session=True,
+                )
+            failing.pop_all()
         self._link, self._owner = link, os.getpid()
         return link
 

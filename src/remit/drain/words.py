@@ -31,6 +31,8 @@ DISK_BREACH: Final = "DISK_LIMIT"
 STOPPED: Final = "RUN_STOPPED"
 INTERRUPTED: Final = "RUN_INTERRUPTED"
 LEASE_LOST: Final = "LEASE_LOST"
+UNCHANGED: Final = "LANDING_UNCHANGED"
+"""Approved work is left, since it could not land and nothing has changed since; see ``drain.standing``."""
 
 REASONS: Final = {
     NO_CLONE: "no clone could be made",

@@ -258,6 +258,10 @@ class Integrator(Protocol):
         """Integrate what was approved, by ``merge``, ``rebase`` or ``pr``; repeating pushes nothing twice."""
         ...
 
+    def unready(self, name: str) -> Refused | None:
+        """What on the ledger alone keeps approved work from being integrated; None where nothing does."""
+        ...
+
     def ship(self, name: str, *, command_id: str) -> Answer:
         """Mark what was pushed shipped, by what is seen on main."""
         ...

@@ -84,7 +84,16 @@ class BubblewrapCell:
 
     def prefix(self) -> tuple[str, ...]:
         """What starts a command that no guest chose: a registered row, a program of remit's own."""
-        enter = [SHELL, "-c", DOOR, "remit-enter", self.groups.joins, str(self.folder / WALLS)]
+        enter = [
+            EMPTY,
+            "-i",
+            SHELL,
+            "-c",
+            DOOR,
+            "remit-enter",
+            self.groups.joins,
+            str(self.folder / WALLS),
+        ]
         enter += [EMPTY, sys.executable, str(self.tools.bwrap)]
         return (*enter, *layout.closing(self.room, self.tools))
 

@@ -35,8 +35,8 @@ class Groups:
 
     @property
     def joins(self) -> str:
-        """The files that a process joins them by, for `inside/enter.py`."""
-        return ":".join(str(folder / "cgroup.procs") for folder in self.folders)
+        """The files that a process joins them by, one a line, which no group's name can hold."""
+        return "\n".join(str(folder / "cgroup.procs") for folder in self.folders)
 
     def close(self) -> None:
         """Kill whatever is still inside, and remove the groups."""

@@ -223,9 +223,9 @@ def closing(room: Room, tools: Tools) -> list[str]:
         "/dev/shm",
         *writable,
     ]
-    return [*program(tools, "launch"), *said, "--"]
+    return [*program(str(tools.python), "launch"), *said, "--"]
 
 
-def program(tools: Tools, name: str) -> list[str]:
+def program(python: str, name: str) -> list[str]:
     """What runs a program of remit's own inside a cell, by its name and without compiling it again."""
-    return [str(tools.python), "-I", "-S", "-c", _RUN.format(name=name)]
+    return [python, "-I", "-S", "-c", _RUN.format(name=name)]

@@ -166,7 +166,7 @@ def run(cell: BubblewrapCell) -> tuple[Probe, ...]:
 
 
 def _tried(cell: BubblewrapCell, traps: Traps) -> tuple[Probe, ...]:
-    argv = layout.program(cell.tools, "escapes")
+    argv = layout.program(str(cell.tools.python), "escapes")
     plan = json.dumps(traps.plan).encode()
     done = cell.run(argv, timeout_ms=TIMEOUT_MS, output_limit_bytes=_OUTPUT_BYTES, stdin=plan)
     said = done.stderr.whole().decode("utf-8", "replace").strip()

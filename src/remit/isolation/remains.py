@@ -7,18 +7,20 @@ that made the cell lives. Whoever makes the next cell looks at the other folders
 be had is nobody's any more, and its control groups are emptied and removed with it. A lock and not a
 process number, because numbers come back, and mean something else in another container that shares
 the same temporary folder.
+
+The name of a folder says nothing of who made it: anybody may call one `remit-cell-…`. So the lock file
+says it, in the words that only the maker of this very folder writes, after it holds the lock. A folder
+without them, a copy of one and one of another owner are somebody else's and are left alone.
 """
 
 from __future__ import annotations
 
 import contextlib
-import errno
 import fcntl
 import os
 import shutil
 import stat
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -27,11 +29,7 @@ from typing import Final
 from remit.isolation.groups import PREFIX, Groups
 
 _LOCK, _GROUPS = "lock", "groups"
-_UNLOCKED_S: Final = 60.0
-"""How long a folder may be without its lock: its maker is about to take it, or died first."""
-
-_CLAIMS: Final = 100
-"""How often a folder is made where others clear it away before it is held."""
+_MARK_BYTES: Final = 256
 
 
 def claim(closing: ExitStack) -> Path:
@@ -39,18 +37,22 @@ def claim(closing: ExitStack) -> Path:
 
     Raises ``OSError`` where none can be made.
     """
-    for _ in range(_CLAIMS):
-        with ExitStack() as making:
-            folder = Path(tempfile.mkdtemp(prefix=PREFIX)).resolve()
-            making.callback(shutil.rmtree, folder, ignore_errors=True)
-            at = os.open(folder / _LOCK, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
-            making.callback(os.close, at)
-            fcntl.flock(at, fcntl.LOCK_EX)
-            # Another one may have found the lock free before it was taken, and cleared it away.
-            if (folder / _LOCK).exists():
-                closing.push(making.pop_all())
-                return folder
-    raise OSError(errno.EAGAIN, "others clear away each folder that is made", tempfile.gettempdir())
+    with ExitStack() as making:
+        folder = Path(tempfile.mkdtemp(prefix=PREFIX)).resolve()
+        making.callback(shutil.rmtree, folder, ignore_errors=True)
+        at = os.open(folder / _LOCK, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600)
+        making.callback(os.close, at)
+        fcntl.flock(at, fcntl.LOCK_EX)
+        os.write(at, _mark(folder))  # held before it is marked, so nobody clears it away meanwhile
+        closing.push(making.pop_all())
+        return folder
+    raise AssertionError("an exit stack swallows nothing")
+
+
+def _mark(folder: Path) -> bytes:
+    """What the maker of a folder writes into its lock file: no other folder has the same."""
+    seen = folder.stat()
+    return f"remit made {folder.name} {seen.st_dev} {seen.st_ino}\n".encode()
 
 
 @contextlib.contextmanager
@@ -74,7 +76,9 @@ def clear() -> int:
     """Clear away what killed processes left; say how many cells that was."""
     found = 0
     for folder in Path(tempfile.gettempdir()).resolve().glob(f"{PREFIX}*"):
-        with contextlib.suppress(OSError):  # its owner is clearing it away at this moment
+        with contextlib.suppress(
+            OSError
+        ):  # no lock, or its owner is clearing it away at this moment
             found += _clear(folder)
     return found
 
@@ -84,17 +88,17 @@ def _clear(folder: Path) -> bool:
     if not stat.S_ISDIR(seen.st_mode) or seen.st_uid != os.geteuid():
         return False
     with ExitStack() as held:
+        at = os.open(folder / _LOCK, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+        held.callback(os.close, at)
+        lock = os.fstat(at)
+        if not stat.S_ISREG(lock.st_mode) or lock.st_uid != os.geteuid():
+            return False
+        if os.read(at, _MARK_BYTES) != _mark(folder):
+            return False
         try:
-            at = os.open(folder / _LOCK, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
-        except FileNotFoundError:
-            if time.time() - seen.st_mtime < _UNLOCKED_S:
-                return False
-        else:
-            held.callback(os.close, at)
-            try:
-                fcntl.flock(at, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                return False
+            fcntl.flock(at, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
         noted = folder / _GROUPS
         lines = noted.read_text().splitlines() if noted.exists() else []
         Groups(tuple(Path(line) for line in lines if Path(line).name.startswith(PREFIX))).close()

@@ -5,8 +5,8 @@ it shows that programs keep credentials in, settings of the clone that name one.
 room grants by name is let through and said to be.
 
 What comes back is scanned by kingfisher, whose rules know hundreds of kinds. It reads text that a
-guest wrote and unpacks archives that a guest packed, so it runs in a cell of its own: no network, no
-write, nothing to see but that text. It never validates what it finds against a service, and takes no
+guest wrote, so it runs in a cell of its own: no network, no write, nothing to see but that text and
+what was packed in it (`isolation.packed`). It never validates what it finds against a service, and takes no
 comment in the text as leave to look away. Where it is absent or ends in any other way than by saying
 what it found, the result is BLOCKED, never PASS.
 """
@@ -17,9 +17,9 @@ import importlib.util
 import json
 import re
 import shutil
-import tempfile
 from base64 import b64encode
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -27,7 +27,9 @@ from typing import Any, Final
 
 from remit.core.checks import Result
 from remit.core.gitfacts import RepositoryRefusal
-from remit.isolation import remains
+from remit.isolation import packed as packing
+from remit.isolation import remains, ruleset
+from remit.isolation.packed import Opened
 from remit.machine.directories import remove_tree
 from remit.machine.git import Git
 from remit.machine.processes import Finished, absolute_path, run_bounded
@@ -107,7 +109,9 @@ def _environment(room: Room) -> Probe:
 def _home(room: Room) -> Probe:
     shown = (room.clone, *room.writable, *room.read_only)
     found = [str(path / name) for path in shown for name in _FILES if (path / name).exists()]
-    found = [name for name in found if name != str(room.clone / ".npmrc")]
+    # A repository may have one of its own, with settings of the project's.
+    own = {str(path / ".npmrc") for path in shown if path == room.clone or (path / ".git").is_dir()}
+    found = [name for name in found if name not in own]
     if found:
         return Probe(
             "no-credentials-in-home",
@@ -162,9 +166,17 @@ class Kingfisher:
         blocked = self.prepare(lambda: None)
         if blocked is not None:
             return blocked
-        rules = self._rules(program)
-        done = self._run(program, folder.resolve(), rules, compiling=False)
-        return done if isinstance(done, SecretScan) else _read(done, folder.resolve())
+        folder = folder.resolve()
+        with ExitStack() as held:
+            opened = packing.unpack(
+                self.sandbox, folder, lambda: held.enter_context(remains.held("opened"))
+            )
+            if isinstance(opened, SecretScan):
+                return opened
+            done = self._run(program, self._rules(program), folder, opened.out)
+        if isinstance(done, SecretScan):
+            return done
+        return packing.judged(_read(done, folder, opened), opened)
 
     def prepare(self, begin: Callable[[], None]) -> SecretScan | None:
         """Compile the rules where nobody has yet, which takes some seconds; ``begin`` is told then.
@@ -172,24 +184,35 @@ class Kingfisher:
         Why no scan is possible, if the scanner cannot be run.
         """
         program = find(self.search)
-        if program is None or self._rules(program).exists():
+        if program is None:
+            return None
+        rules = self._rules(program)
+        if rules.exists():
+            ruleset.used(rules)
             return None
         begin()
-        rules = self._rules(program)
-        rules.parent.mkdir(parents=True, mode=0o700, exist_ok=True)
-        made = Path(tempfile.mkdtemp(prefix=f"{rules.name}.", dir=rules.parent))
+        try:
+            with ruleset.turn(rules.parent, SCAN_TIMEOUT_MS / 1000):
+                return None if rules.exists() else self._compiled(program, rules)
+        except OSError as error:
+            said = f"the scanner's rules cannot be kept in {rules.parent}: {error}"
+            return SecretScan(Result.BLOCKED, (), said, "look at that folder, and repeat")
+
+    def _compiled(self, program: Path, rules: Path) -> SecretScan | None:
+        """Compile the rules; why they are not whole, if they are not."""
+        made = ruleset.begin(rules)
         with remains.held("empty") as empty:
             # Rules are compiled where nothing of a guest's is near, and only read from then on:
             # whoever got the better of the scanner must not be there at the next scan.
-            done = self._run(program, empty, made, compiling=True)
-        if isinstance(done, SecretScan):
-            remove_tree(made)
-            return done
-        try:
-            made.rename(rules)  # whole, or not there: a kill leaves no half of them
-        except OSError:  # another was faster
-            remove_tree(made)
-        return None
+            done = self._run(program, made, empty, compiling=True)
+            found = done if isinstance(done, SecretScan) else _read(done, empty, Opened())
+        if found.result is Result.PASS and any(made.iterdir()):
+            ruleset.end(made, rules)
+            return None
+        remove_tree(made)
+        if found.result is Result.BLOCKED:
+            return found
+        return SecretScan(Result.BLOCKED, (), "kingfisher kept no compiled rules", _HINT)
 
     def _rules(self, program: Path) -> Path:
         """Where the compiled rules of this program lie."""
@@ -197,23 +220,30 @@ class Kingfisher:
         return self.cache.resolve() / f"{made.st_size}-{made.st_mtime_ns}"
 
     def _run(
-        self, program: Path, folder: Path, rules: Path, *, compiling: bool
+        self,
+        program: Path,
+        rules: Path,
+        folder: Path,
+        opened: Path | None = None,
+        *,
+        compiling: bool = False,
     ) -> Finished | SecretScan:
-        """Run the scanner once in a cell of its own."""
+        """Run the scanner once in a cell of its own, over a folder and what was opened of it."""
+        scanned = (folder, *((opened,) if opened else ()))
         with remains.held("room") as empty:
             (empty / PLANTED).write_text(f"token: {_known()}\n", encoding="ascii")
             room = Room(
                 "secret-scan",
                 empty,
                 writable=(rules,) if compiling else (),
-                read_only=(folder, program, *(() if compiling else (rules,))),
+                read_only=(*scanned, program, *(() if compiling else (rules,))),
                 commands=(str(program),),
             )
             cell = self.sandbox.prepare(room)
             if isinstance(cell, SandboxRefusal):
                 return SecretScan(Result.BLOCKED, (), cell.message, cell.hint)
             try:
-                argv = cell.command(_argv(program, folder, empty, rules))
+                argv = cell.command(_argv(program, (*scanned, empty), rules))
                 if isinstance(argv, SandboxRefusal):
                     return SecretScan(Result.BLOCKED, (), argv.message, argv.hint)
                 return run_bounded(
@@ -229,25 +259,19 @@ class Kingfisher:
                 cell.close()
 
 
-def _argv(program: Path, folder: Path, planted: Path, rules: Path) -> list[str]:
-    said = [
-        str(program),
-        "scan",
-        str(folder),
-        str(planted),
-        "--no-validate",
-        "--git-history",
-        "none",
-    ]
+def _argv(program: Path, folders: Sequence[Path], rules: Path) -> list[str]:
+    said = [str(program), "scan", *map(str, folders), "--no-validate", "--git-history", "none"]
     said += ["--format", "json", "--redact", "--no-update-check", "--quiet"]
     # A guest must not be able to excuse its own secret by a comment beside it.
     said += ["--no-ignore", "--no-ignore-if-contains"]
+    # What is packed was opened beforehand; the scanner passes over what it cannot open.
+    said += ["--no-extract-archives"]
     # Each place is named, or one change would hide what another holds as well.
     said += ["--no-dedup"]
     return [*said, "--rule-cache-dir", str(rules), "--jobs", "2"]
 
 
-def _read(done: Finished, folder: Path) -> SecretScan:
+def _read(done: Finished, folder: Path, opened: Opened) -> SecretScan:
     """Turn the end of the scanner into a result; only its two plain endings count."""
     said = "".join(
         c if c.isprintable() else " " for c in done.stderr.whole().decode(errors="replace")
@@ -265,7 +289,7 @@ def _read(done: Finished, folder: Path) -> SecretScan:
         return broken
     try:
         report = json.loads(done.stdout.whole().split(b"\n", 1)[0])
-        findings = tuple(_findings(report["findings"], folder))
+        findings = tuple(_findings(report["findings"], folder, opened))
         scanned = int(report["metadata"]["summary"]["blobs_scanned"])
         total = len(report["findings"])
     except (ValueError, KeyError, TypeError, AttributeError):
@@ -289,10 +313,12 @@ def _read(done: Finished, folder: Path) -> SecretScan:
     return SecretScan(Result.PASS, (), evidence)
 
 
-def _findings(listed: Sequence[dict[str, Any]], folder: Path) -> Iterator[SecretFinding]:
+def _findings(
+    listed: Sequence[dict[str, Any]], folder: Path, opened: Opened
+) -> Iterator[SecretFinding]:
     own = [entry for entry in listed if not _is_planted(entry, folder)]
     for entry in own[:_FINDINGS_KEPT]:
-        path = str(entry["finding"]["path"]).removeprefix(f"{folder}/")
+        path = opened.named(Path(str(entry["finding"]["path"])), folder)
         plain = "".join(c if c.isprintable() else "?" for c in path)[:500]
         yield SecretFinding(str(entry["rule"]["id"])[:100], plain, int(entry["finding"]["line"]))
 

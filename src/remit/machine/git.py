@@ -7,6 +7,9 @@ alias of the person reaches what an attempt made. In both, hooks are off, nothin
 refs and grafts do not bend history, and inherited GIT_* variables that would point git elsewhere
 are dropped.
 
+What talks to a remote may hang, so it is asked to end when this process is gone. It is asked, not killed:
+git takes its locks away first.
+
 A failure of git is a `RepositoryRefusal`; an exit status that the caller named as an answer is
 not a failure. Whatever git says is cut and stripped of credentials before it is kept.
 """
@@ -21,7 +24,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from remit.core.gitfacts import RepositoryCode, RepositoryRefusal, redact_text
-from remit.machine.processes import absolute_path, run_bounded
+from remit.machine.processes import absolute_path, ending_with_us, run_bounded
 
 ISOLATED_CONFIG = Path(__file__).with_name("isolated.gitconfig")
 
@@ -136,9 +139,10 @@ class Git:
         if git_dir is not None:
             argv.append(f"--git-dir={git_dir}")
         timeout_ms = self.limits.network_ms if network else self.limits.local_ms
+        away = network and trust is Trust.PERSON
         try:
             done = run_bounded(
-                [*argv, *args],
+                [*(ending_with_us() if away else ()), *argv, *args],
                 cwd=cwd,
                 environment=self.environment(trust) | dict(extra or {}),
                 timeout_ms=timeout_ms,
@@ -148,6 +152,8 @@ class Git:
         except OSError as error:
             return self._not_started(operation, cwd, error)
         said = said_of(done.stderr.whole())
+        if done.exit_code in (126, 127) and said.startswith("setpriv: "):
+            return self._not_started(operation, cwd, OSError(0, said.rpartition(": ")[2]))
         if done.timed_out:
             return RepositoryRefusal(
                 RepositoryCode.GIT_TIMEOUT,

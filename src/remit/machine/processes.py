@@ -15,15 +15,17 @@ process groups only the program itself is killed.
 from __future__ import annotations
 
 import contextlib
+import functools
 import math
 import os
 import select
+import shutil
 import signal
 import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -31,6 +33,7 @@ from typing import IO
 _READ_BYTES = 65_536
 _DRAIN_S = 1.0
 _KILL_WAIT_S = 10.0
+_TRIED_S = 10.0
 DEFAULT_GRACE_MS = 2_000
 
 
@@ -176,6 +179,7 @@ def run_bounded(
             feed = stack.enter_context(tempfile.TemporaryFile())
             feed.write(stdin)
             feed.seek(0)
+        stack.enter_context(_unblocked())
         process = subprocess.Popen(
             list(argv),
             cwd=cwd,
@@ -205,6 +209,19 @@ def run_bounded(
     return Finished(exit_code, timed_out, duration_ms, kept[0], kept[1])
 
 
+@contextlib.contextmanager
+def _unblocked() -> Iterator[None]:
+    """Block no signal on this thread for a moment: who is started inherits what is blocked, for good."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_SETMASK, ())
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 _RUNNING: set[subprocess.Popen[bytes]] = set()
 _GUARD = threading.Lock()
 
@@ -229,6 +246,26 @@ def absolute_path(path: str) -> str:
     somebody else wrote: a file called ``git`` or ``python3`` in it would be taken for the program.
     """
     return os.pathsep.join(entry for entry in path.split(os.pathsep) if entry.startswith(os.sep))
+
+
+@functools.cache
+def ending_with_us() -> tuple[str, ...]:
+    """What, put before a command, has it asked to end (SIGTERM) when its starter is gone, killed or not.
+
+    For what may hang for long, such as git at a remote: it costs one more ``exec``. Linux knows this of the
+    thread that started it, so that thread has to wait for it, as ``run_bounded`` does. Empty where the system
+    has no such program.
+    """
+    found = shutil.which("setpriv", path="/usr/local/bin:/usr/bin:/bin")
+    if found is None:
+        return ()
+    words = (found, "--pdeathsig", "TERM", "--")
+    with contextlib.suppress(OSError, subprocess.SubprocessError):
+        tried = subprocess.run(
+            [*words, found, "--version"], capture_output=True, env={}, timeout=_TRIED_S, check=False
+        )
+        return words if tried.returncode == 0 else ()
+    return ()
 
 
 _KILL = getattr(signal, "SIGKILL", signal.SIGTERM)

@@ -43,7 +43,8 @@ def main_before(
             return there
         if there.exit_code:
             continue
-        args = ["log", "--walk-reflogs", "--format=%H", f"--max-count={_LATEST}", ref, "--"]
+        # Not `log`, which settings may have print more than names.
+        args = ["rev-list", "--walk-reflogs", f"--max-count={_LATEST}", ref, "--"]
         past = host.run(args, operation)
         if isinstance(past, RepositoryRefusal):
             return past

@@ -3,7 +3,7 @@
 A secret that one commit adds and the next one takes away is published with both, so what is laid out
 is every blob and every message of every commit in the change, and not the last tree. File names are
 made here from what the guest called them: none leads elsewhere, and none, such as `.gitignore` or
-`yarn.lock`, means anything to whoever reads the folder: each is a text, unless its first bytes say archive.
+`yarn.lock`, means anything to whoever reads the folder: each is a text by its name.
 """
 
 from __future__ import annotations
@@ -19,13 +19,6 @@ from remit.repository.host import Host
 OBJECTS_LIMIT_COUNT = 100_000
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]")
 _NAME_CHARS = 80
-_ARCHIVES = (
-    (b"PK\x03\x04", ".zip"),
-    (b"\x1f\x8b", ".gz"),
-    (b"BZh", ".bz2"),
-    (b"\xfd7zXZ\0", ".xz"),
-)
-"""First bytes of what the scanner opens, and the ending by which it knows that."""
 
 
 def lay_out(host: Host, base: str, head: str, folder: Path) -> int | RepositoryRefusal:
@@ -56,15 +49,30 @@ def lay_out(host: Host, base: str, head: str, folder: Path) -> int | RepositoryR
     objects = list(_objects(read.stdout))
     if len(objects) != len(names):
         return failed(operation, f"{len(objects)} of {len(names)} objects were read", "")
+    paths = {path: None for path in names.values() if path}
     for sha, kind, content in objects:
         if kind in ("blob", "commit"):
             place = folder / sha
             place.mkdir()
-            (place / _name(names.get(sha, ""), kind, content)).write_bytes(content)
+            (place / _name(names.get(sha, ""), kind)).write_bytes(content)
             count += 1
-    paths = "\n".join(path for path in names.values() if path)
-    (folder / "paths.txt").write_text(paths, encoding="utf-8", errors="backslashreplace")
+        elif kind == "tree":
+            try:
+                paths |= dict.fromkeys(_entries(content, len(host.zero) // 2))
+            except ValueError:
+                return failed(operation, f"the tree {sha} cannot be read", "")
+    text = "\n".join(paths)
+    (folder / "paths.txt").write_text(text, encoding="utf-8", errors="backslashreplace")
     return count
+
+
+def _entries(tree: bytes, hash_bytes: int) -> Iterator[str]:
+    """The names in a tree. `rev-list` names each object once, and no further than to a line's end."""
+    at = 0
+    while at < len(tree):
+        space, end = tree.index(b" ", at), tree.index(b"\0", at)
+        yield tree[space + 1 : end].decode("utf-8", "surrogateescape")
+        at = end + 1 + hash_bytes
 
 
 def _objects(output: bytes) -> Iterator[tuple[str, str, bytes]]:
@@ -81,9 +89,8 @@ def _objects(output: bytes) -> Iterator[tuple[str, str, bytes]]:
         at += int(size) + 1
 
 
-def _name(path: str, kind: str, content: bytes) -> str:
+def _name(path: str, kind: str) -> str:
     if kind == "commit":
         return "commit.txt"
     plain = _UNSAFE.sub("_", path.rpartition("/")[2])[-_NAME_CHARS:]
-    kept = next((end for start, end in _ARCHIVES if content.startswith(start)), ".txt")
-    return f"_{plain}{kept}"
+    return f"_{plain}.txt"

@@ -35,7 +35,7 @@ from remit.machine.git import GitRun, failed
 from remit.repository import guests
 from remit.repository.before import main_before
 from remit.repository.host import Host
-from remit.repository.laying import borrow, new_repository, quoted
+from remit.repository.laying import borrow, ignore_attributes, new_repository, quoted
 from remit.repository.remotes import Upstream
 
 COMMIT_LIMIT_COUNT = 1_000
@@ -268,7 +268,9 @@ def left_behind(host: Host, clone_dir: Path, head: str) -> tuple[str, ...] | Rep
     return guests.left_behind(host, clone_dir, head, stage)
 
 
-def clean_checkout(host: Host, sha: str, directory: Path) -> CheckoutMade | RepositoryRefusal:
+def clean_checkout(
+    host: Host, sha: str, directory: Path, *, as_stored: bool = False
+) -> CheckoutMade | RepositoryRefusal:
     """Check exactly one commit out into a new directory; see `GitRepository.clean_checkout`."""
     operation = f"check out {sha[:80]}"
     if refusal := host.require_commit(sha, operation) or claim_directory(directory, operation):
@@ -277,6 +279,8 @@ def clean_checkout(host: Host, sha: str, directory: Path) -> CheckoutMade | Repo
         refusal = new_repository(host, directory, operation)
         if refusal is None:
             borrow(directory / ".git" / "objects", host.common_dir / "objects")
+            if as_stored:
+                ignore_attributes(directory / ".git")
     except OSError as error:
         refusal = failed(operation, str(error), "", RepositoryCode.CHECKOUT_FAILED)
     if refusal is None:

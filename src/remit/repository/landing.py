@@ -14,10 +14,7 @@ that was tested.
 from __future__ import annotations
 
 import re
-import tempfile
-from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from remit.core.gitfacts import (
     Brought,
@@ -27,10 +24,10 @@ from remit.core.gitfacts import (
     Way,
     is_branch_name,
 )
-from remit.machine.git import GitRun, Trust, failed
+from remit.machine.git import Trust, failed
 from remit.repository import branches as attempt_branches
+from remit.repository.blank import Blank, blank
 from remit.repository.host import Host, sha_refusal
-from remit.repository.laying import new_repository
 from remit.repository.observing import Reviewed
 from remit.repository.patches import PATH_LIMIT_COUNT, patch_identity, path_text
 from remit.repository.remotes import Upstream, one_url, remote_url
@@ -59,26 +56,10 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class _Bench:
-    """Where merges are made: the host, and an empty repository that writes into its objects."""
+class _Bench(Blank):
+    """Where merges are made, and who commits them."""
 
-    host: Host
-    room: Path
-    operation: str
     committer: bytes
-
-    def run(
-        self, args: Sequence[str], *, answers: tuple[int, ...] = (0,), stdin: bytes = b""
-    ) -> GitRun | RepositoryRefusal:
-        return self.host.git.run(
-            args,
-            cwd=self.room,
-            operation=self.operation,
-            git_dir=self.room / ".git",
-            answers=answers,
-            stdin=stdin,
-            extra={"GIT_OBJECT_DIRECTORY": str(self.host.common_dir / "objects")},
-        )
 
 
 def bring_onto(
@@ -109,11 +90,10 @@ def _made(host: Host, wanted: Wanted, operation: str) -> Brought | Clash | Repos
     committer = _committer(host, wanted.seconds, operation) if refusal is None else refusal
     if isinstance(committer, RepositoryRefusal):
         return committer
-    with tempfile.TemporaryDirectory(prefix="remit-integrate-") as name:
-        bench = _Bench(host, Path(name), operation, committer)
-        laid = new_repository(host, Path(name), operation)
-        if isinstance(laid, RepositoryRefusal):
-            return laid
+    with blank(host, operation) as room:
+        if isinstance(room, RepositoryRefusal):
+            return room
+        bench = _Bench(host, room.room, operation, committer)
         make = _rebased if wanted.way is Way.REBASE else _merged
         commit = make(bench, wanted)
     if not isinstance(commit, str):

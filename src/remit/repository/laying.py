@@ -17,6 +17,11 @@ from remit.repository.host import Host
 
 _FILES: Final = ("HEAD", "config")
 _FOLDERS: Final = ("objects", "objects/info", "objects/pack", "refs", "refs/heads", "refs/tags")
+_ATTRIBUTES: Final = (
+    "text", "crlf", "eol", "working-tree-encoding", "ident", "filter", "diff", "merge", "whitespace",
+    "export-ignore", "export-subst", "delta", "encoding",
+)  # fmt: skip
+"""What git lets a tree say of its files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +74,13 @@ def borrow(objects: Path, lender: Path) -> None:
     """Let a repository's objects be read from a lender's as well."""
     (objects / "info").mkdir(exist_ok=True)
     (objects / "info" / "alternates").write_bytes(os.fsencode(lender) + b"\n")
+
+
+def ignore_attributes(git_dir: Path) -> None:
+    """Let no attribute of a tree apply in a repository: what stands here comes before all others."""
+    (git_dir / "info").mkdir(exist_ok=True)
+    said = " ".join(f"!{name}" for name in _ATTRIBUTES)
+    (git_dir / "info" / "attributes").write_text(f"* {said}\n", encoding="ascii")
 
 
 def quoted(text: str) -> str:

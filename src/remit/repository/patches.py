@@ -6,8 +6,8 @@ ignores the content of binary files; so a second, verbatim digest of the same di
 it, and two changes are equal only where both are. Line numbers and blob names are left out of the
 digest, since a rebase moves them; binary content and modes are in it.
 
-Diffs are made from objects alone: no index, no work tree, no rename guessing, no external diff or
-text conversion, no configuration of the person's.
+Diffs are made from objects alone, in a blank repository: no index, no work tree, no attributes, no
+rename guessing, no external diff or text conversion, no configuration of the person's.
 """
 
 from __future__ import annotations
@@ -20,15 +20,20 @@ from dataclasses import dataclass
 from remit.core.gitfacts import ArtifactDiff, RepositoryRefusal
 from remit.core.scopes import covers, in_scope
 from remit.machine.git import GitRun
+from remit.repository.blank import compare
 from remit.repository.host import Host
 
 PATH_LIMIT_COUNT = 1_000
 """How many paths each list of an `ArtifactDiff` holds at most."""
 
-_PLAIN = ["-r", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-color", "-O/dev/null"]
-_PATCH = ["-p", "-U3", "--binary", "--full-index", "--diff-algorithm=myers"]
-_PATCH += ["--no-indent-heuristic", "--src-prefix=a/", "--dst-prefix=b/", "--submodule=short"]
-_PATCH += ["--inter-hunk-context=0", "--ignore-submodules=none"]
+PLAIN = ["-r", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-color", "-O/dev/null"]
+PLAIN += ["--ignore-submodules=none"]
+"""How any two trees are compared."""
+
+PATCH = ["-p", "-U3", "--full-index", "--diff-algorithm=myers", "--no-indent-heuristic"]
+PATCH += ["--src-prefix=a/", "--dst-prefix=b/", "--submodule=short", "--inter-hunk-context=0"]
+"""How the contents are."""
+
 _HUNK = re.compile(rb"@@ -\S+ \+\S+ @@")
 
 
@@ -44,7 +49,7 @@ def patch_identity(
     host: Host, base: str, head: str, operation: str
 ) -> PatchIdentity | RepositoryRefusal:
     """Identify the change `base..head`, taken as one diff."""
-    done = host.ask(["diff-tree", *_PLAIN, *_PATCH, base, head], operation)
+    done = compare(host, ["diff-tree", *PLAIN, *PATCH, "--binary", base, head], operation)
     if isinstance(done, RepositoryRefusal):
         return done
     if not done.stdout:
@@ -89,7 +94,7 @@ def artifact_diff(
     for sha in (base, head):
         if refusal := host.require_commit(sha, operation):
             return refusal
-    done = host.ask(["diff-tree", *_PLAIN, "--name-status", "-z", base, head], operation)
+    done = compare(host, ["diff-tree", *PLAIN, "--name-status", "-z", base, head], operation)
     if isinstance(done, RepositoryRefusal):
         return done
     fields = done.stdout.split(b"\0")[:-1]
@@ -112,19 +117,6 @@ def artifact_diff(
         missing_artifacts=tuple(missing),
         truncated=len(changes) > PATH_LIMIT_COUNT,
     )
-
-
-def change_text(host: Host, base: str, head: str) -> str | RepositoryRefusal:
-    """The change of two commits as text; see `GitRepository.change_text`."""
-    operation = "show a change"
-    for sha in (base, head):
-        if refusal := host.require_commit(sha, operation):
-            return refusal
-    args = ["diff-tree", "-p", "-r", "--no-ext-diff", "--no-textconv", "--no-color", base, head]
-    done = host.ask(args, operation)
-    if isinstance(done, RepositoryRefusal):
-        return done
-    return done.stdout.decode("utf-8", "replace")
 
 
 def path_text(path: str) -> str:

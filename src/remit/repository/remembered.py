@@ -2,8 +2,8 @@
 
 Three things only. Answers that follow from objects alone: who is whose ancestor, which tree a commit
 has, how two commits differ; an object never becomes another, so such an answer holds for good. The
-person's settings, for as long as no file that they were read from has changed. And the look at main
-that is under way: who asks for one while another one runs shares the next, which begins after it asked.
+person's settings, for as long as no file that they were or might have been read from has changed: one
+that is included counts also while it is not there. And the look at main that is under way: who asks for one while another one runs shares the next, which begins after it asked.
 
 Nothing that git refused is remembered, and nothing of where a ref stands. What is kept is bounded.
 """
@@ -11,6 +11,7 @@ Nothing that git refused is remembered, and nothing of where a ref stands. What 
 from __future__ import annotations
 
 import os
+import re
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
 ANSWERS: Final = 4_096
 ANSWER_BYTES: Final = 65_536
 """So many answers are kept, and none that is longer; the oldest goes first."""
+
+_INCLUDED_IF: Final = re.compile(r"includeif\..+\.path\Z", re.DOTALL)
+_OPTIONAL: Final = ":(optional)"
 
 Key = tuple[str, ...]
 Stamp = tuple[tuple[str, int, int, int], ...]
@@ -71,25 +75,36 @@ class Settings:
             done = host.run(args, operation, trust=Trust.PERSON)
             if isinstance(done, RepositoryRefusal):
                 return done
-            self._found, named = _parsed(done.text)
-            self._files = (*_usual(host), *sorted(host.top / name for name in named))
+            self._found, named = _parsed(done.text, host)
+            self._files = (*_usual(host), *sorted(named))
             self._stamp = _stamp(self._files)
             if self._stamp[: len(before)] != before:
                 self._files = ()  # one was written while git read: the next call reads again
             return self._found
 
 
-def _parsed(text: str) -> tuple[dict[str, tuple[str, ...]], set[str]]:
-    """Settings by name, and the files that they stand in."""
+def _parsed(text: str, host: Host) -> tuple[dict[str, tuple[str, ...]], set[Path]]:
+    """Settings by name, and the files that they stand in or that these include, there or not."""
     found: dict[str, tuple[str, ...]] = {}
-    files: set[str] = set()
+    files: set[Path] = set()
+    home = host.git.environment(Trust.PERSON).get("HOME", "")
     fields = text.split("\0")
     for origin, entry in zip(fields[::2], fields[1::2], strict=False):
         name, _, value = entry.partition("\n")
         found[name] = (*found.get(name, ()), value)
-        if origin.startswith("file:"):
-            files.add(origin.removeprefix("file:"))
+        file = host.top / origin.removeprefix("file:") if origin.startswith("file:") else None
+        files |= {file} if file else set()
+        if name == "include.path" or _INCLUDED_IF.match(name):
+            files.add((file or host.top / "command line").parent / _expanded(value, home))
     return found, files
+
+
+def _expanded(path: str, home: str) -> str:
+    """A path as git reads it in a setting."""
+    path = path.removeprefix(_OPTIONAL)
+    if path.startswith("~/") and home:
+        return f"{home}{path[1:]}"
+    return os.path.expanduser(path) if path.startswith("~") else path  # noqa: PTH111  # it never raises
 
 
 def _usual(host: Host) -> tuple[Path, ...]:

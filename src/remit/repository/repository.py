@@ -43,6 +43,7 @@ from remit.repository import (
     observing,
     patches,
     rescuing,
+    showing,
 )
 from remit.repository.host import Host, locate, sha_refusal
 from remit.repository.observing import Reviewed
@@ -264,14 +265,17 @@ class GitRepository:
         return (host.common_dir / "objects").resolve()
 
     def change_text(self, base: str, head: str) -> str | RepositoryRefusal:
-        """The change `base..head` as text for reading; bytes that are not UTF-8 are replaced.
+        """The change `base..head` as text for reading: every path, and of each file its share.
 
-        Refuses BAD_SHA, COMMIT_ABSENT, NOT_A_COMMIT, OUTPUT_TOO_LARGE.
+        No attribute, setting or NUL byte hides a file; what is cut is said. Control characters and
+        bytes that are not UTF-8 are escaped.
+
+        Refuses BAD_SHA, COMMIT_ABSENT, NOT_A_COMMIT, and OUTPUT_TOO_LARGE for too many paths.
         """
         host = self._host("show a change")
         if isinstance(host, RepositoryRefusal):
             return host
-        return patches.change_text(host, base, head)
+        return showing.change_text(host, base, head)
 
     def lay_out(self, base: str, head: str, folder: Path) -> int | RepositoryRefusal:
         """Write every blob and message of `base..head` beneath an empty folder, to be scanned.
@@ -299,18 +303,21 @@ class GitRepository:
             return host
         return patches.artifact_diff(host, base, head, scope, artifacts)
 
-    def clean_checkout(self, sha: str, directory: Path) -> CheckoutMade | RepositoryRefusal:
+    def clean_checkout(
+        self, sha: str, directory: Path, *, as_stored: bool = False
+    ) -> CheckoutMade | RepositoryRefusal:
         """Check exactly `sha` out into a new or empty directory, detached.
 
         No hook and no configured filter runs; line-ending attributes of the repository apply, LFS
-        pointers stay pointers, submodules stay empty directories.
+        pointers stay pointers, submodules stay empty directories. With `as_stored` no attribute
+        applies, then or to a git that is run there later: files have the bytes that are committed.
 
         Refuses BAD_SHA, COMMIT_ABSENT, NOT_A_COMMIT, DIRECTORY_IN_USE, CHECKOUT_FAILED.
         """
         host = self._host("check out")
         if isinstance(host, RepositoryRefusal):
             return host
-        return clones.clean_checkout(host, sha, directory.absolute())
+        return clones.clean_checkout(host, sha, directory.absolute(), as_stored=as_stored)
 
     def read_patch(self, sha: str, path: str, digest: str) -> bytes | str | RepositoryRefusal:
         """Return the patch at `path` of commit `sha`, if its SHA-256 is `digest`.

@@ -153,6 +153,11 @@ class Integration:
             ready.item.id, "planned", brought.way.value, brought.commit, main, main, "", ""
         )
 
+    def unready(self, name: str) -> Refused | None:
+        """What on the ledger alone keeps an item from being integrated; None where nothing does."""
+        found = self.preparation.ready(name)
+        return found if isinstance(found, Refused) else None
+
     def ship(self, name: str, *, command_id: str = "") -> Answer:
         """Mark pushed work shipped by what is seen on main (T08).
 

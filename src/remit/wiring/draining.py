@@ -16,10 +16,12 @@ from remit.core.checks import Result
 from remit.core.gitfacts import ObjectSharing, RepositoryRefusal
 from remit.core.refusals import Code, Refused
 from remit.core.run_facts import Run
+from remit.drain import words
 from remit.drain.conductor import Conductor
 from remit.drain.hands import Hands
 from remit.drain.journey import Options
 from remit.drain.limits import Limits
+from remit.drain.standing import Sorted
 from remit.drain.workplace import Integrator, Tell
 from remit.isolation.secrets import suspicious
 from remit.ports import RemitError
@@ -181,6 +183,21 @@ def conductor(here: Here, run: Run, holder: str, place: Machine, tell: Tell) -> 
         run.id, holder, run.actor, reviewer, operations_of, delivery_of, integrator, place
     )
     return Conductor(hands, told.options, tell)
+
+
+def left_alone(here: Here, actor: str, way: str, found: Sorted) -> dict[str, str]:
+    """Approved items that a run would leave, each with its code, as far as main was seen by now."""
+    if way == "none" or not (found.first or found.doubtful):
+        return {}
+    seen = _git(here).last_observed_main()
+    same = [name for name, failed in found.doubtful.items() if failed.main == seen]
+    integration = here.ledger.integration(actor, here.repository)
+    left = dict.fromkeys(same, words.UNCHANGED)
+    for name in (*found.first, *found.last, *found.doubtful):
+        refused = integration.unready(name)
+        if refused is not None:
+            left[name] = refused.code.value
+    return left
 
 
 def no_sandbox() -> Refused | None:

@@ -24,7 +24,7 @@ from remit.drain.agents.outcomes import Result as AgentResult
 from remit.drain.agents.running import Run, run
 from remit.drain.agents.starting import CannotStart, Job, argv_of, environment_of
 from remit.drain.endings import Ending
-from remit.drain.processes import WardenLost
+from remit.drain.processes import StartRefused, WardenLost
 from remit.drain.renewal import Renewal, boot_s
 from remit.drain.supervision import Ended, Reason
 from remit.drain.workplace import Keep, Ready, Task, Worked
@@ -56,6 +56,7 @@ class Place:
         self.agent = agent
         self.folder = folder
         self.clone = folder / "clone"
+        self.desk: Path | None = None
         self.exchange = Exchange(folder / "exchange")
         self._cell: Cell | None = None
         self._run: Run | None = None
@@ -76,10 +77,11 @@ class Place:
             self.ground.model,
             self.ground.command,
             self.ground.extra,
+            self.desk,
         )
 
     def room(self, *, sealed: bool) -> Room | Refused:
-        """The room of this attempt: its clone, its exchange, and what everybody may see."""
+        """The room of this attempt: its clone or desk, its exchange, and what everybody may see."""
         objects = self.ground.objects()
         if isinstance(objects, Refused):
             return objects
@@ -88,9 +90,13 @@ class Place:
         named = (*self.agent.environment, *(name for name, _ in self.agent.set))
         return Room(
             self.task.attempt,
-            self.clone.resolve(),
+            (self.desk or self.clone).resolve(),
             writable=(self.exchange.folder.resolve(),),
-            read_only=(objects, *self.ground.shown),
+            read_only=(
+                objects,
+                *self.ground.shown,
+                *((self.clone.resolve(),) if self.desk else ()),
+            ),
             commands=(argv[0],),
             egress=Egress(self.agent.egress),
             environment=environment,
@@ -133,8 +139,9 @@ class Place:
 
         What was not tried in this very cell is NOT_TESTED, and names the attempt whose cell was.
         """
+        shown = tuple(path for path in room.read_only if path != self.clone.resolve())
         shape = (
-            room.sealed, room.commands, room.egress, room.limits, room.read_only,
+            room.sealed, room.commands, room.egress, room.limits, shown,
             tuple(sorted(room.environment)),
         )  # fmt: skip
         if not room.sealed:
@@ -178,10 +185,16 @@ class Place:
             )
         except (CannotStart, OSError) as error:
             self._close()
-            return _not_started(str(error), isinstance(error, WardenLost))
-        renewal = Renewal(
-            holds, asked, renew=keep.renew, killed=keep.killed, stop=started.process.stop
-        )
+            return _not_started(str(error), isinstance(error, WardenLost | StartRefused))
+        try:
+            renewal = Renewal(
+                holds, asked, renew=keep.renew, killed=keep.killed, stop=started.process.stop
+            )
+        except RuntimeError as error:  # nothing works under a lease that nobody keeps alive
+            started.process.stop(words.NO_START)
+            started.process.wait()
+            self._close()
+            return _not_started(str(error), killed=True)
         try:
             worked = self._worked(started, self._watch(started, told))
         finally:

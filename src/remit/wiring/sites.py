@@ -168,20 +168,25 @@ def _unseen(made: Examined, refused: RepositoryRefusal | Refused) -> Examined:
 
 
 class ReviewPlace(Place):
-    """Where a reviewing agent looks at a commit that it cannot change."""
+    """Where a reviewing agent looks at a commit that it cannot change.
+
+    It starts at an empty desk with the commit beside it: programs take settings, hooks and orders from the
+    folder that they start in, and whoever made the change would be glad to give them some.
+    """
 
     def __init__(
         self, ground: Ground, task: Task, agent: Agent, folder: Path, head: str, base: str
     ) -> None:
         super().__init__(ground, task, agent, folder)
+        self.desk = folder / "desk"
         self._head = head
         self._base = base
 
     def ready(self) -> Ready:
         """Lay the reviewed commit out anew, and build a cell that only shows it."""
         self.clear()
-        self.folder.mkdir(parents=True)
-        made = self.ground.repository.clean_checkout(self._head, self.clone)
+        (self.folder / "desk").mkdir(parents=True)
+        made = self.ground.repository.clean_checkout(self._head, self.clone, as_stored=True)
         if isinstance(made, RepositoryRefusal):
             return Ready((blocked("checkout", made.code.value, made.message),))
         return self.build(sealed=True)

@@ -131,7 +131,7 @@ def run(
     made.process = supervision.start(
         wrap(argv_of(agent, job, whole)),
         environment=environment_of(agent, job, os.environ if host is None else host),
-        cwd=job.clone,
+        cwd=job.desk or job.clone,
         limits=limits,
         records=records,
         name=job.attempt,

@@ -34,7 +34,8 @@ class CannotStart(ValueError):  # noqa: N818  # an answer to the caller, named b
 class Job:
     """One attempt, as an agent is to be told of it.
 
-    ``command`` stands for ``{command}``. ``spend_micros`` is what is reserved, 0 for nothing. ``extra``
+    ``desk`` is where it starts, the clone itself where there is none; with one, ``REMIT_CHANGE`` names the
+    clone. ``command`` stands for ``{command}``. ``spend_micros`` is what is reserved, 0 for nothing. ``extra``
     is added to the environment last.
     """
 
@@ -47,6 +48,7 @@ class Job:
     model: str = ""
     command: tuple[str, ...] = ()
     extra: tuple[tuple[str, str], ...] = ()
+    desk: Path | None = None
 
 
 def usd(micros: int) -> str:
@@ -86,6 +88,8 @@ def environment_of(agent: Agent, job: Job, host: Mapping[str, str] = os.environ)
         "REMIT_REPORT": str(job.exchange.report),
         "REMIT_SCOPE": "\n".join(job.scope),
     }
+    if job.desk is not None:
+        found["REMIT_CHANGE"] = str(job.clone)
     return found | dict(job.extra)
 
 

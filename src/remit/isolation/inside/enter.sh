@@ -1,6 +1,7 @@
-# Goes to the door of a cell: `FILES WALLS EMPTY PYTHON BWRAP ARGV...`, run on the host by `sh -c`.
+# Goes to the door of a cell: `FILES WALLS EMPTY PYTHON BWRAP ARGV...`, run on the host by `env -i sh -c`:
+# without an environment, which a shell would take functions, options and numbers from.
 #
-# It joins the control groups whose files are named (separated by colons), sees to it that no descriptor
+# It joins the control groups whose files are named (one a line), sees to it that no descriptor
 # but the three standard ones goes in, and becomes bubblewrap with an empty environment, which the
 # program EMPTY gives it. Bubblewrap stays as the first process of the cell, where the guest can look at
 # it, so its own environment has to be empty and not only the one that it hands on. What the cell is
@@ -23,7 +24,8 @@ open=0
 for at in 0 1 2; do [ -e "/proc/self/fd/$at" ] || open=9; done
 for at in /proc/self/fd/*; do open=$((open + 1)); done
 set -f
-IFS=:
+IFS='
+'
 for name in $joins; do
     { printf '%s' "$$" > "$name"; } 2> /dev/null || cannot "$name cannot be joined"
 done

@@ -3,7 +3,8 @@
 Bubblewrap has built the walls. What must be done within them is done here, in this order: limits;
 Landlock, which holds even if a mount were wrong; a filter on system calls; a forwarder from a TCP
 port of the cell to the proxy's socket, where egress is allowed. Then this process executes the
-command in place.
+command in place, with every signal as it is by default: this interpreter ignores some, and whoever
+started remit may have ignored or blocked others, which would outlive each step until here.
 
 Landlock is three system calls, made with ctypes: the libraries for it on the package index are
 young or unfinished, and none can be imported here. The filter is built by libseccomp, which knows
@@ -168,6 +169,14 @@ def filter_calls() -> bool:
     return True
 
 
+def reset_signals() -> None:
+    """Have every signal do what it does by default, and block none."""
+    made = __import__("_signal")  # what `signal` is made of, without what that imports
+    for number in made.valid_signals() - {made.SIGKILL, made.SIGSTOP}:
+        made.signal(number, made.SIG_DFL)
+    made.pthread_sigmask(made.SIG_SETMASK, ())
+
+
 def main() -> int:
     """Close the cell, then become the guest; return only where that fails."""
     figures, proxy, *rest = sys.argv[1:]
@@ -184,6 +193,7 @@ def main() -> int:
     except OSError as error:
         sys.stderr.write(f"remit: the cell cannot be closed: {error}\n")
         return NOT_CLOSED
+    reset_signals()
     try:
         os.execvp(argv[0], argv)  # noqa: S606  # it becomes the command that it was given
     except OSError as error:

@@ -22,10 +22,12 @@ WAITING: Final = 50
 def preview(session: Session, here: Here, command: c.StartRun, told: Told) -> dict[str, Any]:
     """All of it, as the interface answers it."""
     from remit.drain.selecting import WINDOW, in_order, left_approved
+    from remit.drain.standing import sort
     from remit.service.foreseeing import would_refuse
     from remit.service.reading.items import summaries
     from remit.service.reading.waiting import blocked
     from remit.surfaces.cli.draining import refusals
+    from remit.wiring.draining import left_alone
 
     o = told.options
     looks = [
@@ -50,7 +52,11 @@ def preview(session: Session, here: Here, command: c.StartRun, told: Told) -> di
             left_approved(tx, command.actor, o.work_class, o.tenant) if lands else ([], [])
         )
         ready = list(in_order(tx, WINDOW + command.bounds.items, o.work_class, o.tenant))
-        found = [*left, *ready, *waits]
+        stands = sort(tx, left, o.way)
+        alone = left_alone(here, command.actor, o.way, stands)
+        last = [item for item in left if item.id in stands.last and item.id not in alone]
+        left = [item for item in left if item.id not in (*alone, *stands.last)]
+        found = [*left, *ready, *waits, *last]
         would = found[: command.bounds.items]
         over = found[command.bounds.items :]
         shut = blocked(tx, WAITING)
@@ -58,6 +64,9 @@ def preview(session: Session, here: Here, command: c.StartRun, told: Told) -> di
         rest = [
             {"id": item.id, "why": "bound:items", "open_by": "raise --max-items"}
             for item in over[:WAITING]
+        ] + [
+            {"id": name, "why": code, "open_by": "approve it anew, or integrate it by hand"}
+            for name, code in alone.items()
         ]
     return {
         "run": {"id": None, "bounds": {n: getattr(command.bounds, n) for n in command.bounds.__slots__},
