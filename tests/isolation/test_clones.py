@@ -15,9 +15,15 @@ from pathlib import Path
 import pytest
 from tests.isolation.conftest import Cells, Host, guest
 
-from remit.core.gitfacts import CloneMade, ObjectSharing, RepositoryRefusal, Takeover
+from remit.core.gitfacts import (
+    CloneMade,
+    ObjectSharing,
+    RepositoryCode,
+    RepositoryRefusal,
+    Takeover,
+)
 from remit.isolation.cell import BubblewrapCell
-from remit.repository import GitRepository, guests
+from remit.repository import Git, GitLimits, GitRepository, guests
 
 IDENTITY = {"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b"}
 IDENTITY |= {"GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@b"}
@@ -335,3 +341,24 @@ def test_a_repository_within_the_clone_runs_nothing(attempt: Attempt, how: str) 
         cwd=attempt.repo.path, capture_output=True, text=True, check=True,
     )  # fmt: skip
     assert "left.txt" in listed.stdout
+
+
+BOMB = """
+tree=$(git hash-object -w -t tree /dev/null); blob=$(echo x | git hash-object -w --stdin)
+entry="100644 blob $blob"
+for level in 1 2 3 4 5 6 7; do
+    tree=$(for name in 0 1 2 3 4 5 6 7 8 9; do printf '%s\\t%s\\n' "$entry" $name; done | git mktree)
+    entry="040000 tree $tree"
+done
+git reset -q --soft $(git commit-tree -p HEAD -m "ten million paths" $tree)
+"""
+
+
+def test_trees_that_name_one_another_cannot_fill_the_hosts_memory(attempt: Attempt) -> None:
+    attempt.run(BOMB)
+    taken = attempt.take_over()
+    assert isinstance(taken, Takeover), taken
+    small = GitRepository(attempt.repo.path, git=Git(limits=GitLimits(memory_bytes=256 << 20)))
+    found = small.left_behind(attempt.clone, taken.head_sha)
+    assert isinstance(found, RepositoryRefusal), len(found)
+    assert found.code is RepositoryCode.OUTPUT_TOO_LARGE, found
