@@ -43,6 +43,7 @@ def _killed(driver: Child, name: str, kills: int, seed: int) -> None:
     assert found["points"] >= (1 if name == "backup" else 4)
 
 
+@pytest.mark.timeout(600)
 @pytest.mark.parametrize("name", sorted(CALLS))
 def test_a_call_killed_and_repeated_is_done_once(driver: Child, name: str) -> None:
     _killed(driver, name, 10 if name in WITHOUT_ID else 2, 1)

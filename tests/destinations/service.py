@@ -30,7 +30,7 @@ STATE: dict[str, Any] = {
     "lose_answers": 0,  # so many are done and not answered; -1 all
     "duplicate": 0,  # so many are worked on twice
     "out": "",  # "503" or "closed"
-    "in_flight_ms": 800,  # an honest service drops what waited longer
+    "in_flight_ms": 1_500,  # an honest service drops what waited longer
     "lag_ms": 0,  # a look-up shows an object so late
     "unreadable": "",  # look-ups and fences fail: "503" or "closed"
     "chaos": {},  # chances of lost, unanswered, delayed and twin, delay_ms, and a seed

@@ -27,7 +27,7 @@ HTTP_ENFORCES: dict[str, Any] = {
     "lookup": True,
     "lookup_consistent": True,
     "request_expiry": True,
-    "in_flight_ms": 800,
+    "in_flight_ms": 1_500,
     "receipt_authoritative": True,
 }
 

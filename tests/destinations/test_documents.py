@@ -114,7 +114,7 @@ def test_what_is_registered_is_what_the_adapter_enforces() -> None:
     """Registering asks no credential, and what the ledger keeps comes back whole."""
     said = enforced(http_document("http://127.0.0.1"))
     fact = said.registered("exports@1", "exports", "0" * 64, "blob")
-    assert (fact.label, fact.name, fact.in_flight_ms) == ("exports@1", "exports", 800)
+    assert (fact.label, fact.name, fact.in_flight_ms) == ("exports@1", "exports", 1_500)
     assert Enforced.of(fact) == said
     assert enforced(FOLDER).compensation == "move-aside"
     assert enforced(S3).idempotency_key

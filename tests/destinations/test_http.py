@@ -117,12 +117,11 @@ def test_one_send_is_one_request_whatever_happens(service: Service) -> None:
 
 
 def test_nothing_left_where_nobody_listens() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    error = outcome(f"http://127.0.0.1:{port}", asked()[0])
-    assert isinstance(error, NotSent)
-    seen = http_destination(f"http://127.0.0.1:{port}").look_up(asked()[1])
-    assert seen.result is Result.UNAVAILABLE
+    with socket.socket() as kept:  # bound, so that nobody else listens there
+        kept.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{kept.getsockname()[1]}"
+        assert isinstance(outcome(url, asked()[0]), NotSent)
+        assert http_destination(url).look_up(asked()[1]).result is Result.UNAVAILABLE
 
 
 def test_a_redirect_is_not_followed(service: Service) -> None:

@@ -15,9 +15,15 @@ from pathlib import Path
 import pytest
 from tests.isolation.conftest import Cells, Host, guest
 
-from remit.core.gitfacts import CloneMade, ObjectSharing, RepositoryRefusal, Takeover
+from remit.core.gitfacts import (
+    CloneMade,
+    ObjectSharing,
+    RepositoryCode,
+    RepositoryRefusal,
+    Takeover,
+)
 from remit.isolation.cell import BubblewrapCell
-from remit.repository import GitRepository, guests
+from remit.repository import Git, GitLimits, GitRepository, guests
 
 IDENTITY = {"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b"}
 IDENTITY |= {"GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@b"}
@@ -307,3 +313,52 @@ git add -A; git commit -q -m "odd names"
     assert attempt.repo.lay_out(taken.base_sha, taken.head_sha, folder) == 7
     files = [path for path in folder.glob("*/*") if path.name != "commit.txt"]
     assert [path.suffix for path in files] == [".txt"] * 6
+
+
+NESTED = """
+git init -q sub; echo inner > sub/file; echo '* filter=evil' > sub/.gitattributes
+git -C sub add -A; git -C sub commit -q -m inner; git add sub; git commit -q -m "a repository within"
+git -C sub config filter.evil.clean "sh -c '$MARK; cat'"; git -C sub config filter.evil.required true
+git -C sub config filter.evil.process "$MARK"; git -C sub config core.fsmonitor "$MARK"
+git -C sub config core.hooksPath .; printf '#!/bin/sh\\n%s\\n' "$MARK" > sub/post-index-change; chmod +x sub/post-index-change
+echo other > sub/file; touch -d 2001-01-01 sub/file; echo left > left.txt
+"""
+
+
+@pytest.mark.parametrize("how", ["left", "kept"])
+def test_a_repository_within_the_clone_runs_nothing(attempt: Attempt, how: str) -> None:
+    """Git looks whether a repository within another is clean by running git there, under its settings."""
+    attempt.run(NESTED)
+    taken = attempt.take_over()
+    assert isinstance(taken, Takeover), taken
+    if how == "left":
+        assert attempt.repo.left_behind(attempt.clone, taken.head_sha) == ("left.txt",)
+        return
+    kept = attempt.repo.keep_changes(attempt.clone, taken.head_sha, "W-1.1")
+    assert isinstance(kept, str), kept
+    listed = subprocess.run(
+        ["git", "ls-tree", "--name-only", kept],
+        cwd=attempt.repo.path, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert "left.txt" in listed.stdout
+
+
+BOMB = """
+tree=$(git hash-object -w -t tree /dev/null); blob=$(echo x | git hash-object -w --stdin)
+entry="100644 blob $blob"
+for level in 1 2 3 4 5 6 7; do
+    tree=$(for name in 0 1 2 3 4 5 6 7 8 9; do printf '%s\\t%s\\n' "$entry" $name; done | git mktree)
+    entry="040000 tree $tree"
+done
+git reset -q --soft $(git commit-tree -p HEAD -m "ten million paths" $tree)
+"""
+
+
+def test_trees_that_name_one_another_cannot_fill_the_hosts_memory(attempt: Attempt) -> None:
+    attempt.run(BOMB)
+    taken = attempt.take_over()
+    assert isinstance(taken, Takeover), taken
+    small = GitRepository(attempt.repo.path, git=Git(limits=GitLimits(memory_bytes=256 << 20)))
+    found = small.left_behind(attempt.clone, taken.head_sha)
+    assert isinstance(found, RepositoryRefusal), len(found)
+    assert found.code is RepositoryCode.OUTPUT_TOO_LARGE, found

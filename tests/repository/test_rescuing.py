@@ -81,3 +81,36 @@ def test_a_clone_whose_objects_lead_elsewhere_is_not_read(work: Path) -> None:
     found = repository.keep_changes(clone, base, "A-1.1")
     assert isinstance(found, RepositoryRefusal)
     assert found.code.value == "TAKEOVER_FAILED"
+
+
+def test_whatever_took_the_place_of_a_file_is_kept_as_git_would(work: Path) -> None:
+    for name in ("linked/a.txt", "folder", "piped", "gone", "changed"):
+        (work / name).parent.mkdir(exist_ok=True)
+        (work / name).write_text(f"{name}\n")
+    git(work, "add", ".")
+    git(work, "commit", "-q", "-m", "more")
+    git(work, "push", "-q", "origin", "main")
+    repository, clone, base = cloned(work)
+    outside = work.parent / "outside"
+    outside.mkdir()
+    (outside / "a.txt").write_text("of the host\n")
+    (clone / "linked" / "a.txt").unlink()
+    (clone / "linked").rmdir()
+    (clone / "linked").symlink_to(outside)
+    (clone / "folder").unlink()
+    (clone / "folder").mkdir()
+    (clone / "folder" / "new").write_text("new\n")
+    (clone / "piped").unlink()
+    os.mkfifo(clone / "piped")
+    os.mkfifo(clone / "another")
+    (clone / "gone").unlink()
+    (clone / "changed").write_text("changed\n")
+    (clone / "odd\nname").write_text("odd\n")
+    kept = repository.keep_changes(clone, base, "A-1.1")
+    assert isinstance(kept, str), kept
+    names = git(work, "ls-tree", "-r", "-z", "--name-only", kept).split("\0")
+    assert sorted(name for name in names if name) == [
+        ".gitignore", "changed", "folder/new", "kept.txt", "linked", "odd\nname",
+    ]  # fmt: skip
+    assert git(work, "cat-file", "-p", f"{kept}:linked") == str(outside)
+    assert git(work, "cat-file", "-p", f"{kept}:changed") == "changed"

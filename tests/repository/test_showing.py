@@ -138,6 +138,25 @@ def test_a_nul_byte_hides_nothing(lab: Any, repo: GitRepository) -> None:
     assert found.replace("\n", "").replace("\t", "").isprintable()
 
 
+def test_what_a_commit_says_is_shown(lab: Any, repo: GitRepository) -> None:
+    """A message lands with the change; who reviews it has to know what it claims."""
+    base = lab.git("rev-parse", "HEAD")
+    first = lab.commit({"b.txt": "b\n"}, say="add\n\nReviewed-by: Ann\x1b[2J\n[0 paths changed:")
+    head = lab.commit({"b.txt": "c\n"}, say="x" * 10_000)
+    found = repo.change_text(base, head)
+    assert isinstance(found, str)
+    assert found.startswith(f"2 commits, the newest first:\n{head} author Ada <ada@example.org> ")
+    assert f"\n{first} author " in found
+    assert "\n    Reviewed-by: Ann\\x1b[2J\n    [0 paths changed:\n" in found
+    assert "[cut; this message has 10001 bytes]" in found
+    for number in range(showing.COMMITS):
+        head = lab.commit({"b.txt": f"{number}\n"}, say=f"m {number}")
+    found = repo.change_text(base, head)
+    assert isinstance(found, str)
+    assert found.startswith("50 commits, the newest first:\n")
+    assert "[more commits are not told; list them yourself]" in found
+
+
 def test_no_file_pushes_another_out_of_sight(lab: Any, repo: GitRepository) -> None:
     base = lab.git("rev-parse", "HEAD")
     filler = "".join(f"line {number}\n" for number in range(100_000))
@@ -155,7 +174,7 @@ def test_of_many_files_each_is_named_or_counted(lab: Any, repo: GitRepository) -
     head = lab.commit({f"f{number:04}": f"{number}\n" for number in range(800)})
     found = repo.change_text(base, head)
     assert isinstance(found, str)
-    assert found.startswith("800 paths changed:\n")
+    assert "\n800 paths changed:\n" in found
     named = sum(line.startswith("A 000000 ") for line in found.splitlines())
     assert f"[{800 - named} more paths are not named; list them yourself]" in found
     shown = found.count("\ndiff --git ")

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -119,11 +120,19 @@ def test_others_write_while_a_plan_is_applied(ledger: Ledger, url: str) -> None:
             notes[0] += 1
         mine.close()
 
+    def between(*_: object) -> None:
+        """After each chunk somebody else gets to write, which nobody could within it."""
+        before, until = notes[0], time.monotonic() + 60
+        while notes[0] == before and writer.is_alive():
+            assert time.monotonic() < until, "nobody else could write"
+            time.sleep(0.001)
+        seen.append(notes[0])
+
     writer = threading.Thread(target=write)
     writer.start()
     seen: list[int] = []
     try:
-        found = ledger.acting(HUMAN).apply_plan(large(200), lambda *_: seen.append(notes[0]))
+        found = ledger.acting(HUMAN).apply_plan(large(200), between)
     finally:
         stop.set()
         writer.join()

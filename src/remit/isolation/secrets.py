@@ -292,7 +292,7 @@ def _read(done: Finished, folder: Path, opened: Opened) -> SecretScan:
         findings = tuple(_findings(report["findings"], folder, opened))
         scanned = int(report["metadata"]["summary"]["blobs_scanned"])
         total = len(report["findings"])
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (ValueError, LookupError, TypeError, AttributeError):
         return broken
     if (total > 0) != (done.exit_code != _CLEAN):
         return broken

@@ -59,12 +59,14 @@ _CORRUPT = (
     r"|loose object|inflate|missing (blob|tree|commit)|unable to parse"
 )
 _SIGNS = (
+    (RepositoryCode.OUTPUT_TOO_LARGE, r"[Oo]ut of memory|annot allocate memory|memory exhausted"),
     (RepositoryCode.REPOSITORY_UNTRUSTED, r"dubious ownership"),
     (RepositoryCode.REF_LOCKED, r"cannot lock ref|Unable to create '[^']*\.lock'|\.lock': File ex"),
     (RepositoryCode.REPOSITORY_MISSING, r"not a git repository|cannot change to '"),
     (RepositoryCode.REPOSITORY_CORRUPT, _CORRUPT),
 )
 _HINTS = {
+    RepositoryCode.OUTPUT_TOO_LARGE: "split the change; git needs more memory for it than it may have",
     RepositoryCode.REPOSITORY_UNTRUSTED: "git config --global --add safe.directory <path>",
     RepositoryCode.REF_LOCKED: "another git process works here; repeat, or remove a stale .lock",
     RepositoryCode.REPOSITORY_MISSING: "name a directory within a git repository",
@@ -85,12 +87,14 @@ class GitLimits:
 
     `local_ms` bounds what only touches the disk, `network_ms` what talks to the remote or moves
     objects; wall time in milliseconds. `output_bytes` bounds what a run may write before the
-    answer is refused as too large.
+    answer is refused as too large. `memory_bytes` bounds the data of a git that sees only its own
+    configuration: a few trees that name one another are a thousand million paths once they are spread out.
     """
 
     local_ms: int = 60_000
     network_ms: int = 300_000
     output_bytes: int = 64 * 1_048_576
+    memory_bytes: int = 4_096 * 1_048_576
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +152,7 @@ class Git:
                 timeout_ms=timeout_ms,
                 output_limit_bytes=2 * self.limits.output_bytes,
                 stdin=stdin,
+                memory_bytes=self.limits.memory_bytes if trust is Trust.ISOLATED else 0,
             )
         except OSError as error:
             return self._not_started(operation, cwd, error)

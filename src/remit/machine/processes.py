@@ -163,12 +163,14 @@ def run_bounded(
     stdin: bytes = b"",
     merge_stderr: bool = False,
     grace_ms: int = DEFAULT_GRACE_MS,
+    memory_bytes: int = 0,
 ) -> Finished:
     """Run `argv` in `cwd` with exactly `environment`, and return how it ended.
 
     `timeout_ms` is wall time; at its end the group gets SIGTERM, and SIGKILL after `grace_ms`.
     `output_limit_bytes` bounds what is kept of each output. `merge_stderr` sends both outputs to
-    `stdout` in the order written. Without `stdin` the program reads an empty input.
+    `stdout` in the order written. Without `stdin` the program reads an empty input. `memory_bytes`
+    bounds the data of each of its processes, where the system can set that (0: no bound).
 
     Raises `OSError` where the program cannot be started at all.
     """
@@ -189,6 +191,8 @@ def run_bounded(
             stderr=subprocess.STDOUT if merge_stderr else subprocess.PIPE,
             start_new_session=True,
         )
+    if memory_bytes:
+        _bound_memory(process.pid, memory_bytes)
     reading = _Reading(process, output_limit_bytes)
     with _GUARD:
         _RUNNING.add(process)
@@ -207,6 +211,16 @@ def run_bounded(
     reading.until_closed(_DRAIN_S)
     kept = [*reading.captured(), Captured(b"", b"", 0)]
     return Finished(exit_code, timed_out, duration_ms, kept[0], kept[1])
+
+
+def _bound_memory(pid: int, memory_bytes: int) -> None:
+    """Bound the data of a process that was just started, and of whom it starts from now on."""
+    with contextlib.suppress(ImportError, AttributeError, OSError, ValueError):
+        import resource
+
+        _, hard = resource.prlimit(pid, resource.RLIMIT_DATA)
+        most = memory_bytes if hard == resource.RLIM_INFINITY else min(memory_bytes, hard)
+        resource.prlimit(pid, resource.RLIMIT_DATA, (most, hard))
 
 
 @contextlib.contextmanager

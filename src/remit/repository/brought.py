@@ -46,7 +46,7 @@ def lay_out(host: Host, base: str, head: str, folder: Path) -> int | RepositoryR
     if isinstance(read, RepositoryRefusal):
         return read
     count = 0
-    objects = list(_objects(read.stdout))
+    objects = list(objects_of(read.stdout))
     if len(objects) != len(names):
         return failed(operation, f"{len(objects)} of {len(names)} objects were read", "")
     paths = {path: None for path in names.values() if path}
@@ -75,7 +75,7 @@ def _entries(tree: bytes, hash_bytes: int) -> Iterator[str]:
         at = end + 1 + hash_bytes
 
 
-def _objects(output: bytes) -> Iterator[tuple[str, str, bytes]]:
+def objects_of(output: bytes) -> Iterator[tuple[str, str, bytes]]:
     """Name, kind and content of each object that git printed."""
     at = 0
     while at < len(output):

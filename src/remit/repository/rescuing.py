@@ -4,10 +4,16 @@ The guest's clone may name programs in its settings, so no git runs in it. A rep
 borrows its objects, reads its work tree as plain files into an index of its own, and makes the commit;
 the host then takes that by its name, as it takes any other. Links stay links, and pipes and devices are
 passed over, as git does.
+
+A repository within the clone is passed over as well: `git add` asks whether one is clean by running git in
+it, under settings that the guest wrote. So nothing is added but files and links that were looked at here,
+one by one, by what neither looks into another repository nor runs anything.
 """
 
 from __future__ import annotations
 
+import os
+import stat
 import tempfile
 from pathlib import Path
 
@@ -62,7 +68,9 @@ def _committed(
 ) -> str | RepositoryRefusal:
     """Commit the work tree in the staging repository; empty where it is that of the head."""
 
-    def run(*args: str, env: dict[str, str] | None = None) -> GitRun | RepositoryRefusal:
+    def run(
+        *args: str, env: dict[str, str] | None = None, stdin: bytes = b""
+    ) -> GitRun | RepositoryRefusal:
         return host.git.run(
             args,
             cwd=clone_dir,
@@ -70,15 +78,23 @@ def _committed(
             git_dir=staging / ".git",
             network=True,
             extra=env,
+            stdin=stdin,
         )
 
-    steps = (
-        ("update-ref", "--no-deref", "HEAD", head),
-        ("read-tree", head),
-        ("add", "--all", "--ignore-errors", "--", "."),
-    )
-    for step in steps:
+    for step in (("update-ref", "--no-deref", "HEAD", head), ("read-tree", head)):
         done = run(*step)
+        if isinstance(done, RepositoryRefusal):
+            return done
+    listed = run("ls-files", "-z", "--modified", "--deleted", "--others", "--exclude-standard")
+    within = run("ls-files", "-z", "--stage")
+    for found in (listed, within):
+        if isinstance(found, RepositoryRefusal):
+            return found
+    assert isinstance(listed, GitRun)
+    assert isinstance(within, GitRun)
+    gone, there = _sorted(clone_dir, listed.stdout, within.stdout)
+    for option, paths in (("--force-remove", gone), ("--replace", there)):
+        done = run("update-index", "--add", option, "-z", "--stdin", stdin=_joined(paths))
         if isinstance(done, RepositoryRefusal):
             return done
     tree = run("write-tree")
@@ -93,3 +109,34 @@ def _committed(
     said = f"Kept by remit: what {attempt_id} left uncommitted"
     made = run("commit-tree", "-p", head, "-m", said, tree.text, env=_IDENTITY)
     return made if isinstance(made, RepositoryRefusal) else made.text
+
+
+def _sorted(clone_dir: Path, listed: bytes, within: bytes) -> tuple[list[bytes], list[bytes]]:
+    """Paths that are gone, and those that are files or links now; repositories within are in neither."""
+    entries = (entry.partition(b"\t") for entry in within.split(b"\0") if entry)
+    repositories = {path for mode, _, path in entries if mode.startswith(b"160000 ")}
+    gone: list[bytes] = []
+    there: list[bytes] = []
+    for path in dict.fromkeys(listed.split(b"\0")):
+        if path and not path.endswith(b"/") and path not in repositories:
+            (there if _plain(clone_dir, path) else gone).append(path)
+    return gone, there
+
+
+def _plain(clone_dir: Path, path: bytes) -> bool:
+    """Whether a path is a file or a link, and no link leads to it."""
+    found = clone_dir / os.fsdecode(path)
+    for folder in found.parents:
+        if folder == clone_dir:
+            break
+        if folder.is_symlink():
+            return False
+    try:
+        mode = found.lstat().st_mode
+    except OSError:
+        return False
+    return stat.S_ISREG(mode) or stat.S_ISLNK(mode)
+
+
+def _joined(paths: list[bytes]) -> bytes:
+    return b"".join(path + b"\0" for path in paths)

@@ -2,8 +2,8 @@
 
 Whoever made the change would like to choose what of it is looked at. So it is compared in a blank
 repository, where no attribute and no setting hides a file (`repository.blank`), and everything is shown
-as text: a NUL byte makes nothing "binary". What a terminal or a reader would obey is escaped. The names
-of all paths come first; then each file has its fair share of the room, and what is cut says so on a line
+as text: a NUL byte makes nothing "binary". What a terminal or a reader would obey is escaped. Commits with
+their messages and the names of all paths come first; then each file has its fair share of the room, and what is cut says so on a line
 that no content can imitate, since lines of a difference begin with a sign of their own.
 """
 
@@ -16,10 +16,15 @@ from typing import Final
 from remit.core.gitfacts import RepositoryCode, RepositoryRefusal
 from remit.machine.git import GitRun
 from remit.repository.blank import compare
+from remit.repository.brought import objects_of
 from remit.repository.host import Host
 from remit.repository.patches import PATCH, PLAIN
 
-TEXT_CHARS: Final = 48_000
+COMMITS: Final = 50
+SAID_CHARS: Final = 6_000
+"""So many commits are told, with their messages in about so many characters."""
+
+TEXT_CHARS: Final = 42_000
 """About so many characters of differences are shown, of all files together."""
 
 LEAST_CHARS: Final = 400
@@ -50,12 +55,40 @@ def change_text(host: Host, base: str, head: str) -> str | RepositoryRefusal:
     found = compare(host, args, operation)
     if isinstance(found, RepositoryRefusal) and found.code is not RepositoryCode.OUTPUT_TOO_LARGE:
         return found
-    lines = _named(listed.stdout)
+    said = _commits(host, base, head, operation)
+    if isinstance(said, RepositoryRefusal):
+        return said
+    lines = [*said, "", *_named(listed.stdout)]
     if isinstance(found, GitRun):
         lines += ["", *_differences(found.stdout)]
     else:
         lines += ["", f"[{found.code.value}: no difference is shown; look at each file]"]
     return "\n".join(lines) + "\n"
+
+
+def _commits(host: Host, base: str, head: str, operation: str) -> list[str] | RepositoryRefusal:
+    """Who made which commit and what its message says; it lands with the change."""
+    args = ["rev-list", "--topo-order", f"--max-count={COMMITS + 1}", head, f"^{base}"]
+    listed = host.ask(args, operation)
+    if isinstance(listed, RepositoryRefusal):
+        return listed
+    names = listed.text.split()
+    stdin = "".join(f"{name}\n" for name in names[:COMMITS]).encode()
+    read = host.run(["cat-file", "--batch"], operation, stdin=stdin)
+    if isinstance(read, RepositoryRefusal):
+        return read
+    lines = [f"{min(len(names), COMMITS)} commits, the newest first:"]
+    each = SAID_CHARS // max(1, min(len(names), COMMITS))
+    for name, _, content in objects_of(read.stdout):
+        header, _, message = content.partition(b"\n\n")
+        author = next((line for line in header.split(b"\n") if line.startswith(b"author ")), b"")
+        lines += [f"{name} {visible(author, PATH_CHARS)}"]
+        lines += [f"    {visible(line, each)}" for line in message[:each].split(b"\n") if line]
+        if len(message) > each:
+            lines.append(f"[cut; this message has {len(message)} bytes]")
+    if len(names) > COMMITS:
+        lines.append("[more commits are not told; list them yourself]")
+    return lines
 
 
 def _named(raw: bytes) -> list[str]:

@@ -141,7 +141,7 @@ def _attempt(
 
 
 def git(clone: Path, *arguments: str) -> str:
-    """What git answers in a clone; empty where it refuses. It runs nothing of the clone's own."""
+    """What git answers in a clone; empty where it refuses. Whoever wrote there runs as this user anyway."""
     done = Git().run(arguments, cwd=clone, operation="check an agent")
     return "" if isinstance(done, RepositoryRefusal) else done.text
 
@@ -178,7 +178,8 @@ def _handed_in(run: Run, result: Result) -> list[Check]:
     clone = run.job.clone
     head = git(clone, "rev-parse", "HEAD")
     base = git(clone, "rev-list", "--max-parents=0", "HEAD").splitlines()[-1:]
-    changed = git(clone, "diff", "--name-only", "-z", *base, "HEAD").split("\0") if base else []
+    plain = ("-r", "--no-renames", "--ignore-submodules=none", "--name-only", "-z")
+    changed = git(clone, "diff-tree", *plain, *base, "HEAD").split("\0") if base else []
     paths = [path for path in changed if path]
     outside = [path for path in paths if not in_scope(path, SCOPE)]
     left = git(clone, "status", "--porcelain").splitlines()
@@ -193,7 +194,7 @@ def _handed_in(run: Run, result: Result) -> list[Check]:
     else:
         nothing = _check("scope", not outside, f"{len(paths)} paths, {len(outside)} outside",
                          "change nothing that the scope does not name")  # fmt: skip
-        right = git(clone, "show", "HEAD:greeting.txt") == "hello"
+        right = git(clone, "cat-file", "blob", "HEAD:greeting.txt") == "hello"
         work = _check("work", right, "greeting.txt says hello" if right else "the check is still red",
                       "do what the brief wants")  # fmt: skip
     return [
