@@ -35,10 +35,11 @@ def typed(folder: Path, commands: list[str]) -> subprocess.CompletedProcess[str]
     env["PATH"] = f"{programs}:{Path(sys.executable).parent}:{env['PATH']}"
     script = "set -eu\n" + "\n".join(commands)
     return subprocess.run(
-        ["sh", "-c", script], cwd=folder, env=env, capture_output=True, text=True, timeout=100
+        ["sh", "-c", script], cwd=folder, env=env, capture_output=True, text=True, timeout=500
     )
 
 
+@pytest.mark.timeout(600)
 def test_the_page_runs_as_it_is_written(tmp_path: Path) -> None:
     done = typed(tmp_path, blocks("sh"))
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
@@ -65,6 +66,7 @@ def test_the_reference_names_every_part_of_a_job_and_every_ending() -> None:
     assert [str(e) for e in Ending if f"`{e}`" not in REFERENCE] == []
 
 
+@pytest.mark.timeout(600)
 def test_the_check_can_fail(tmp_path: Path) -> None:
     """Without the look-up the export stays held, and the page would be found wrong."""
     commands = [block.replace("--reconcile ", "") for block in blocks("sh")[:3]]

@@ -41,6 +41,7 @@ def project(folder: Path) -> Path:
     return found
 
 
+@pytest.mark.timeout(600)
 def test_the_page_can_be_typed(tmp_path: Path) -> None:
     if no_sandbox() is not None:
         pytest.skip("this machine has no sandbox")
@@ -77,7 +78,7 @@ def typed(here: Path, blocks: list[str], *, first: bool = False) -> str:
     env["PATH"] = f"{programs}:{Path(sys.executable).parent}:{env['PATH']}"
     done = subprocess.run(
         ["sh", "-c", "set -eu\n" + "\n".join(blocks)],
-        cwd=here, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=280,
+        cwd=here, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=500,
     )  # fmt: skip
     assert done.returncode == 0, (done.stdout[-3000:], done.stderr[-3000:])
     return done.stdout

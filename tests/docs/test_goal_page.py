@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
 from tests.ground.people import Key, typing
 from tests.surfaces.cli.calling import environment, git
 
@@ -57,7 +58,7 @@ def typed(folder: Path, blocks: list[str]) -> subprocess.CompletedProcess[str]:
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=200,
+        timeout=500,
     )
 
 
@@ -65,6 +66,7 @@ def events(ledger: Ledger, kind: type) -> list[Any]:
     return [e.recorded for e in ledger.events() if isinstance(e.recorded.event, kind)]
 
 
+@pytest.mark.timeout(600)
 def test_the_page_runs_as_it_is_written(tmp_path: Path) -> None:
     done = typed(tmp_path, BLOCKS)
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
@@ -91,6 +93,7 @@ def test_the_page_runs_as_it_is_written(tmp_path: Path) -> None:
     assert item["plan"]["governed"]["plan_revision"] == "P-1@1"
 
 
+@pytest.mark.timeout(600)
 def test_the_check_can_fail(tmp_path: Path) -> None:
     """Without the human's word there is no plan, and the page would be found wrong."""
     blocks = [block.replace("remit decision accept D-1", "true") for block in BLOCKS]

@@ -30,7 +30,7 @@ def written(tmp_path: Path) -> Path:
 def run(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
     known = os.environ | {"PYTHONPATH": f"{ROOT / 'src'}:{folder}"}
     return subprocess.run(
-        command, cwd=folder, env=known, capture_output=True, text=True, timeout=100
+        command, cwd=folder, env=known, capture_output=True, text=True, timeout=500
     )
 
 

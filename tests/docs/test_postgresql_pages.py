@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from tests.stores.postgres.server import Server
 from tests.surfaces.cli.calling import environment, git
 
@@ -35,10 +36,11 @@ def typed(script: str, tmp_path: Path) -> subprocess.CompletedProcess[str]:
     env["PATH"] = f"{programs}:{env['PATH']}"
     return subprocess.run(
         ["sh", "-c", script], cwd=tmp_path / "project", env=env, capture_output=True, text=True,
-        timeout=100,
+        timeout=500,
     )  # fmt: skip
 
 
+@pytest.mark.timeout(600)
 def test_from_sqlite_to_postgresql(postgres: Server, wiped: str, tmp_path: Path) -> None:
     blocks = re.findall(r"^```sh\n(.*?)^```", MOVE, re.M | re.S)
     assert len(blocks) == 8

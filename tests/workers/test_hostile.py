@@ -357,13 +357,14 @@ def test_inv_14_what_cannot_be_written_down_is_a_record_that_could_not_be_read(
     item = ground.submit()
     _, events = run(ground, app, reconcile=True)
     effect = ground.effect()
-    assert (effect.state, effect.looks) == (EffectState.UNCERTAIN, 1)
+    unread = [e for e in events if e["event"] == "unread"]  # on a busy machine the next is due soon
+    assert unread
+    assert (effect.state, effect.looks) == (EffectState.UNCERTAIN, len(unread))
     hold = ground.item(item).hold
     assert hold is not None
     assert hold.trigger.startswith("recovery:"), hold
     assert [e for e in events if e["event"] in ("fault", "look-up-refused")] == []
-    (unread,) = [e for e in events if e["event"] == "unread"]
-    assert 0 < len(unread["text"]) <= 500
+    assert all(0 < len(one["text"]) <= 500 for one in unread)
     there.shows = None
     ground.until(lambda: ground.effect().look_at <= ground.now())
     run(ground, app, reconcile=True)

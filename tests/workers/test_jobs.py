@@ -438,6 +438,24 @@ def test_reports_of_many_handlers_share_commits(
     assert engine.grouped_calls > engine.groups + 4
 
 
+def test_the_end_of_the_last_job_is_told_before_that_of_the_worker(ground: Ground) -> None:
+    """A thread that is held up when it tells would else be outrun by the end of its process."""
+    app, told, stopped = App(), list[str](), threading.Event()
+    app.handler("count")(lambda _job: "1")
+
+    def tell(event: str, _more: dict[str, Any]) -> None:
+        if event == "reported":
+            stopped.wait(1)
+        told.append(event)
+        if event == "stopped":
+            stopped.set()
+
+    ground.pure()
+    make(ground.ledger, "bot-1", app, replace(IDLE, max_jobs=1), tell).run()
+    assert told[-1] == "stopped"
+    assert told.count("reported") == 1
+
+
 def test_spend_goes_with_the_report(ground: Ground) -> None:
     ground.ok(ground.ann.set_limit(c.SetLimit("class/STANDARD", spend_micros=10_000)))
     app = App()

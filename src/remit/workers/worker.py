@@ -352,7 +352,6 @@ class Worker:
         self._keeper.drop(job)
         ended = job.ended or Ended(Ending.LOST, job.tenure.why)
         with self._lock:
-            self._running.pop(job.lease.id, None)
             self._report.count(ended.ending)
             if not job.over:
                 self._report.unsettled.append(job)
@@ -364,6 +363,8 @@ class Worker:
             else:
                 self._failures.pop(job.item.id, None)
         self._told(str(ended.ending), {"item": job.item.id, "work_id": job.envelope.work_id, "lease": job.lease.id, "reason": ended.reason, "text": ended.text})  # fmt: skip
+        with self._lock:  # last of all: a worker that has nothing running may be gone at once
+            self._running.pop(job.lease.id, None)
 
     # The end.
 
@@ -376,7 +377,7 @@ class Worker:
         for slot in self._slots:
             self._jobs.put(None) if slot.is_alive() else None
         with self._lock:
-            left = list(self._running.values())
+            left = [job for job in self._running.values() if not job.over]
         release_all(self._desk, left, "STOPPING")
         last = boot_s() + (self.settings.last_s if self._stops < 2 else 0.1)
         while self._running and boot_s() < last:

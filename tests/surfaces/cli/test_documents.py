@@ -107,6 +107,7 @@ def test_no_arguments_show_help_and_a_wrong_command_is_one_line(cli: Cli) -> Non
     assert cli.run("--version").out.startswith("remit ")
 
 
+@pytest.mark.timeout(600)
 @pytest.mark.parametrize("document", ["docs/start/first-steps.md"])
 def test_a_document_runs_as_it_is_written(document: str, tmp_path: Path) -> None:
     """Each fenced ``sh`` block is run in turn by one shell, in a repository with an origin."""
@@ -129,7 +130,7 @@ def test_a_document_runs_as_it_is_written(document: str, tmp_path: Path) -> None
     env["PATH"] = f"{programs}:{Path(sys.executable).parent}:{env['PATH']}"
     script = "set -eu\n" + "\n".join(blocks)
     ran = subprocess.run(
-        ["sh", "-c", script], cwd=project, env=env, capture_output=True, text=True, timeout=100
+        ["sh", "-c", script], cwd=project, env=env, capture_output=True, text=True, timeout=500
     )
     assert ran.returncode == 0, f"{ran.stdout}\n{ran.stderr}"
     assert "is verified" in ran.stdout
