@@ -7,12 +7,13 @@ import os
 import resource
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from tests.drain.ground import FAST, Ground, running
+from tests.ground.signals import marks
 
 from remit.drain import renewal, supervision
 from remit.drain.leftovers import records
@@ -34,6 +35,21 @@ NO_ROOM = "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (6, 6))\n
 NO_PIPE = "import os\ndef no(): raise OSError(23, 'planted')\nos.pipe = no\n"
 
 
+@pytest.fixture
+def wardens(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Wardens]]:
+    """Gives supervision wardens of a test's own, and ends their nursery with the test."""
+    made: list[Wardens] = []
+
+    def own(boot: str = BOOT) -> Wardens:
+        made.append(Wardens(boot))
+        monkeypatch.setattr(supervision, "WARDENS", made[-1])
+        return made[-1]
+
+    yield own
+    for one in made:
+        one.end()
+
+
 def boot(before: str) -> str:
     """How a nursery begins in which something is planted."""
     return f"exec({before!r}); {BOOT}"
@@ -51,10 +67,9 @@ def boot(before: str) -> str:
     ],
 )
 def test_what_the_system_does_not_give_is_told_by_its_number(
-    ground: Ground, monkeypatch: pytest.MonkeyPatch, before: str, number: int, what: str
+    ground: Ground, wardens: Callable[..., Wardens], before: str, number: int, what: str
 ) -> None:
-    mine = Wardens(boot(before))
-    monkeypatch.setattr(supervision, "WARDENS", mine)
+    mine = wardens(boot(before))
     for _ in range(2):  # who could not serve once still answers
         with pytest.raises(StartRefused, match=rf"\({what}\)") as caught:
             ground.start("quick")
@@ -62,24 +77,21 @@ def test_what_the_system_does_not_give_is_told_by_its_number(
     assert mine._nursery is not None
     assert mine._nursery.poll() is None
     assert records(ground.folder) == []
-    mine.end()
 
 
 def test_a_nursery_that_cannot_be_started_is_no_warden_that_was_killed(
-    ground: Ground, monkeypatch: pytest.MonkeyPatch
+    ground: Ground, wardens: Callable[..., Wardens], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(*_: object, **__: object) -> None:
         raise BlockingIOError(errno.EAGAIN, "planted")
 
-    mine = Wardens()
-    monkeypatch.setattr(supervision, "WARDENS", mine)
+    wardens()
     with monkeypatch.context() as planted:
         planted.setattr("remit.drain.wardens.subprocess.Popen", full)
         with pytest.raises(StartRefused) as caught:
             ground.start("quick")
     assert caught.value.errno == errno.EAGAIN
     assert ground.run("quick").exit_code == 7
-    mine.end()
 
 
 @contextmanager
@@ -97,10 +109,9 @@ def few_descriptors(more: int) -> Iterator[None]:
 
 @pytest.mark.parametrize("more", [2, 5, 9])
 def test_a_supervisor_without_descriptors_says_so_and_keeps_none(
-    ground: Ground, monkeypatch: pytest.MonkeyPatch, more: int
+    ground: Ground, wardens: Callable[..., Wardens], more: int
 ) -> None:
-    mine = Wardens()
-    monkeypatch.setattr(supervision, "WARDENS", mine)
+    mine = wardens()
     assert ground.run("quick").exit_code == 7
     held = len(os.listdir("/proc/self/fd"))
     with few_descriptors(more), pytest.raises(StartRefused) as caught:
@@ -108,7 +119,6 @@ def test_a_supervisor_without_descriptors_says_so_and_keeps_none(
     assert caught.value.errno == errno.EMFILE
     assert len(os.listdir("/proc/self/fd")) == held
     assert ground.run("quick").exit_code == 7
-    mine.end()
 
 
 def no_thread(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
@@ -152,12 +162,6 @@ def test_without_threads_to_renew_it_nobody_keeps_a_lease(monkeypatch: pytest.Mo
         assert not thread.is_alive()
 
 
-def marks(text: str) -> dict[str, int]:
-    """Which signals a program has blocked and ignores, as `/proc/self/status` says it."""
-    lines = (line.split(":") for line in text.splitlines())
-    return {name: int(value, 16) for name, value in lines}
-
-
 @contextmanager
 def marked() -> Iterator[None]:
     """Block and ignore signals, as whoever starts a drain may have done."""
@@ -174,10 +178,9 @@ def marked() -> Iterator[None]:
 
 
 def test_an_agent_inherits_no_signal_that_somebody_blocked_or_ignored(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, wardens: Callable[..., Wardens]
 ) -> None:
-    mine = Wardens()
-    monkeypatch.setattr(supervision, "WARDENS", mine)
+    wardens()
     with marked():
         process = supervision.start(
             ["grep", "-E", "^Sig(Blk|Ign)", "/proc/self/status"],
@@ -189,8 +192,7 @@ def test_an_agent_inherits_no_signal_that_somebody_blocked_or_ignored(
         )
         ended = process.wait(60_000)
     assert ended is not None
-    assert marks(ended.stdout.whole().decode()) == {"SigBlk": 0, "SigIgn": 0}
-    mine.end()
+    assert marks(ended.stdout.whole().decode()) == {"SigBlk": set(), "SigIgn": set()}
 
 
 def test_a_program_of_the_host_inherits_no_signal_that_was_blocked(tmp_path: Path) -> None:
@@ -204,4 +206,4 @@ def test_a_program_of_the_host_inherits_no_signal_that_was_blocked(tmp_path: Pat
             timeout_ms=60_000,
             output_limit_bytes=4_096,
         )
-    assert marks(done.stdout.whole().decode()) == {"SigBlk": 0}
+    assert marks(done.stdout.whole().decode()) == {"SigBlk": set()}

@@ -23,6 +23,8 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import seed as seeded
 from hypothesis import strategies as st
+from hypothesis.internal.conjecture import providers
+from hypothesis.internal.constants_ast import constants_from_module
 from tests.stateful.asking import PROFILES, Everything
 from tests.stateful.machine import HOW, SLICE, Tally, nothing_found, run_slice
 from tests.stateful.moves import MOVES, Ground, Trio
@@ -106,10 +108,15 @@ def test_a_seed_means_the_same_whatever_was_imported_before(
         'WRITTEN = [b"\\x07\\x07\\x07\\x01", b"\\x07\\x07\\x07\\x02"]\n'
     )
     monkeypatch.syspath_prepend(tmp_path)
-    written = set(importlib.import_module("nearby").WRITTEN)
-    assert written & set(drawn()), "what is written in a module is drawn where nobody forbids it"
-    with nothing_found():
-        assert drawn() == before
+    nearby = importlib.import_module("nearby")
+    found = constants_from_module(nearby)
+    assert set(nearby.WRITTEN) <= found.bytes, "what is written in a module is looked for"
+    with monkeypatch.context() as patch:
+        patch.setattr(providers, "_get_local_constants", lambda: found)
+        providers.CONSTANTS_CACHE.cache.clear()
+        assert found.bytes & set(drawn()), "and drawn where nobody forbids it"
+        with nothing_found():
+            assert drawn() == before
     del sys.modules["nearby"]
 
 

@@ -48,6 +48,7 @@ git -c user.name=bench -c user.email=bench@example.org -c commit.gpgsign=false c
 """
 _REVIEW: Final = """set -e
 grep -q "^# Review $REMIT_ITEM" "$REMIT_BRIEF"
+cd "$REMIT_CHANGE"
 grep -qx hello "file-${REMIT_ITEM#W-}.txt"
 """
 _REPORT: Final = """printf '{"schema": "remit.agent-report.v1", "outcome": "done", "head": "%s", "summary": "a file"}' \\

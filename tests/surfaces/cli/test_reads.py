@@ -144,7 +144,7 @@ OURS = {
     "remit.service.reading", "remit.service.reading.items", "remit.service.reading.rendering",
     "remit.stores", "remit.stores.clock", "remit.stores.fact_codec", "remit.stores.misuse",
     "remit.stores.paths", "remit.stores.statements", "remit.stores.tables", "remit.stores.sqlite", "remit.stores.sqlite.connect",
-    "remit.stores.sqlite.failures", "remit.stores.sqlite.listing", "remit.stores.sqlite.lock",
+    "remit.stores.sqlite.failures", "remit.stores.sqlite.folder", "remit.stores.sqlite.listing", "remit.stores.sqlite.lock",
     "remit.stores.sqlite.place", "remit.stores.sqlite.queries", "remit.stores.sqlite.rebuild",
     "remit.stores.sqlite.rows", "remit.stores.sqlite.store", "remit.stores.sqlite.transaction",
     "remit.stores.sqlite.writing",
