@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import os
+import random
 import shutil
 import stat
+import string
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -15,9 +17,11 @@ from typing import Any
 
 import pytest
 
+from remit.isolation import secrets
 from remit.isolation.bubblewrap import BubblewrapSandbox
 from remit.isolation.cell import BubblewrapCell
 from remit.isolation.probes import denied_namespaces
+from remit.isolation.secrets import Kingfisher
 from remit.machine.processes import Finished, run_bounded
 from remit.ports.sandbox import CellLimits, Room, SandboxRefusal
 
@@ -168,3 +172,20 @@ def hostile(cell: BubblewrapCell, script: str, **named: Any) -> str:
     assert done.exit_code == 0, said
     assert "held" in said, said
     return said
+
+
+needs_scanner = pytest.mark.skipif(
+    secrets.find() is None, reason="kingfisher is not installed; remit[drain] brings it"
+)
+
+
+def token(seed: int = 5) -> str:
+    """A token in the form of a real one, made up here."""
+    chance = random.Random(seed)
+    return "ghp_" + "".join(chance.choice(string.ascii_letters + string.digits) for _ in range(36))
+
+
+@pytest.fixture(scope="session")
+def scanner(sandbox: BubblewrapSandbox, tmp_path_factory: pytest.TempPathFactory) -> Kingfisher:
+    """A scanner whose rules are compiled once for all tests."""
+    return Kingfisher(sandbox, tmp_path_factory.mktemp("cache"))

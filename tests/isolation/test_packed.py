@@ -6,8 +6,6 @@ import bz2
 import gzip
 import io
 import lzma
-import random
-import string
 import tarfile
 import zipfile
 from collections.abc import Callable
@@ -15,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.isolation.conftest import needs_scanner, token
 
 from remit.core.checks import Result
-from remit.isolation import packed, secrets
-from remit.isolation.bubblewrap import BubblewrapSandbox
+from remit.isolation import packed
 from remit.isolation.elsewhere import NoSandbox
 from remit.isolation.inside import unpack
 from remit.isolation.inside.unpack import Unpacking, kind_of
@@ -26,16 +24,7 @@ from remit.isolation.packed import Opened
 from remit.isolation.secrets import Kingfisher
 from remit.ports.sandbox import SecretScan
 
-needs_scanner = pytest.mark.skipif(
-    secrets.find() is None, reason="kingfisher is not installed; remit[drain] brings it"
-)
 Pack = Callable[[bytes], bytes]
-
-
-def token(seed: int) -> str:
-    """A token in the form of a real one, made up here."""
-    chance = random.Random(seed)
-    return "ghp_" + "".join(chance.choice(string.ascii_letters + string.digits) for _ in range(36))
 
 
 def zipped(data: bytes, how: int = zipfile.ZIP_DEFLATED, name: str = "inner.txt") -> bytes:
@@ -206,11 +195,6 @@ def test_only_plain_files_are_looked_at(tmp_path: Path) -> None:
     (tmp_path / "folder").symlink_to(tmp_path / "deep")
     os.mkfifo(tmp_path / "pipe")
     assert sorted(packed.looking(tmp_path)) == [tmp_path / "behind", tmp_path / "deep" / "er" / "x"]
-
-
-@pytest.fixture(scope="module")
-def scanner(sandbox: BubblewrapSandbox, tmp_path_factory: pytest.TempPathFactory) -> Kingfisher:
-    return Kingfisher(sandbox, tmp_path_factory.mktemp("cache"))
 
 
 @needs_scanner

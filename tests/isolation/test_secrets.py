@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import io
-import random
-import string
 import subprocess
 import tarfile
 import tempfile
@@ -12,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.isolation.conftest import Host
+from tests.isolation.conftest import Host, needs_scanner, token
 
 from remit.core.checks import Result
 from remit.isolation import secrets
@@ -23,21 +21,6 @@ from remit.isolation.secrets import Kingfisher
 from remit.machine.processes import Captured, Finished
 from remit.ports.sandbox import Room, SandboxRefusal
 from remit.wiring import isolating
-
-needs_scanner = pytest.mark.skipif(
-    secrets.find() is None, reason="kingfisher is not installed; remit[drain] brings it"
-)
-
-
-def token(seed: int = 5) -> str:
-    """A token in the form of a real one, made up here."""
-    chance = random.Random(seed)
-    return "ghp_" + "".join(chance.choice(string.ascii_letters + string.digits) for _ in range(36))
-
-
-@pytest.fixture(scope="session")
-def scanner(sandbox: BubblewrapSandbox, tmp_path_factory: pytest.TempPathFactory) -> Kingfisher:
-    return Kingfisher(sandbox, tmp_path_factory.mktemp("cache"))
 
 
 @needs_scanner
