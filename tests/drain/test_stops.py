@@ -167,7 +167,7 @@ def test_an_overtaken_drain_can_change_nothing_more(yard: Yard, drains: list[Dra
     drains.append(second := Drain(yard, argv=("run", "resume", "RUN-1")))
     second.until(lambda event: event.get("words") == "verified")
     first.process.send_signal(signal.SIGCONT)
-    assert first.process.wait(60) == 3
+    assert first.process.wait(60) == 3, first.process.stderr.read()  # type: ignore[union-attr]  # a pipe
     run = second.ended()
     assert [entry["outcome"] for entry in run["items"]] == ["verified", "verified"]
 

@@ -38,6 +38,9 @@ from remit.wiring.sites import AttemptSite, ReviewPlace
 POINT: Final = "REMIT_DRAIN_DIES_AT"
 """Names the point at which a drain kills itself, for tests of what it leaves."""
 
+JOBS: Final = "remit-job-"
+"""How the names of threads begin that do the jobs of a run."""
+
 TERM_S: Final = 30.0
 """How long after SIGTERM a run may finish what it has, before it hands back."""
 
@@ -149,7 +152,7 @@ class Machine:
             except Exception as error:  # noqa: BLE001  # the conductor raises it on its own thread
                 self._news.put(News(ticket, None, error))
 
-        threading.Thread(target=work, name=f"remit-job-{ticket}", daemon=True).start()
+        threading.Thread(target=work, name=f"{JOBS}{ticket}", daemon=True).start()
 
     def next(self, wait_ms: int) -> News | None:
         """The next news."""

@@ -9,8 +9,9 @@ made visible before it reaches any of these.
 from __future__ import annotations
 
 import os
+import threading
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final, NoReturn
 
 import typer
 
@@ -19,7 +20,7 @@ from remit.core.refusals import Code, Refused
 from remit.core.run_events import RunStarted
 from remit.core.run_facts import Run, RunBounds
 from remit.surfaces.cli import finding
-from remit.surfaces.cli.answers import Answer, Stop, stop
+from remit.surfaces.cli.answers import Answer, Stop, flush_out, print_error, stop
 from remit.surfaces.cli.declare import WORK, stands
 from remit.surfaces.cli.groups import app
 from remit.surfaces.cli.groups import run as group
@@ -211,6 +212,7 @@ def refusals(session: Session, here: Here, told: Told) -> list[Refused]:
 def _drive(
     session: Session, here: Here, name: str, holder: str, told: Told, *, resumed: bool
 ) -> Answer:
+    from remit.ports import RemitError
     from remit.surfaces.cli.drain_screen import watching
     from remit.wiring.draining import conductor, machine
 
@@ -218,17 +220,34 @@ def _drive(
     if not told.sandbox_decision:
         _prepare_scanner(session)
     place = machine(here, name, told)
-    with watching(session, here.ledger, record) as watch, place.hearing():
-        made = conductor(here, record, holder, place, watch.tell)
-        watch.conductor = made
-        refused = _driven(made, resumed)
+    try:
+        with watching(session, here.ledger, record) as watch, place.hearing():
+            made = conductor(here, record, holder, place, watch.tell)
+            watch.conductor = made
+            refused = _driven(made, resumed)
+    except RemitError as trouble:
+        refused = Refused(trouble.code, trouble.message, trouble.hint, trouble.details)
     if refused is not None:
-        raise Stop(refused)
+        _leave(session, refused)
     left = place.finish()
     run = answer_of(session, name)
     idle = not run["used"]["items"] and run["stopped_by"] == "nothing-ready"
     status = 130 if place.asked() == "now" else 5 if idle else 0
     return Answer({"run": run, "left": list(left)}, _ended, status)
+
+
+def _leave(session: Session, refused: Refused) -> NoReturn:
+    """End a run that was refused; jobs that are still at work end with the process.
+
+    They must not run while the interpreter is taken apart around them, which may abort it.
+    """
+    from remit.wiring.workplace import JOBS
+
+    if not any(thread.name.startswith(JOBS) for thread in threading.enumerate()):
+        raise Stop(refused)
+    status = print_error(refused, json=session.options.json)
+    flush_out()
+    os._exit(status)
 
 
 def _prepare_scanner(session: Session) -> None:
