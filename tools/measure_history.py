@@ -1,8 +1,8 @@
 """Measure how fast the history alone of PURE work can be written: no decision, no fold, no row, no trigger.
 
 ``python tools/measure_history.py`` lets a ledger take jobs from submit to shipped, then writes their events once more: encoded and
-digested as they are, into the table of events with its indexes, in the four commits that a job has, of one job and of a hundred. What
-comes of it is a bound that no ledger with this history and this codec passes on this machine. It prints jobs a second and the
+digested as they are and in the ledger's order, into the table of events with its indexes, in commits as long as the four of one job, or
+of a hundred. What comes of it is a bound that no ledger with this history and this codec passes on this machine. It prints jobs a second and the
 processor time of a job, medians of three runs; litequeue and persist-queue stand in ``remit bench``.
 """
 

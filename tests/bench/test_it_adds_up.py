@@ -159,7 +159,7 @@ def test_every_queue_adds_up_over_rounds(
 @pytest.mark.parametrize("work", WORK, ids=lambda work: work.__name__)
 @pytest.mark.parametrize("module", PEERS)
 def test_every_installed_peer_adds_up(tmp_path: Path, module: str, work: Any) -> None:
-    pytest.importorskip(module)
+    pytest.importorskip(module, reason=f"{module} is in the environment of 'make bench' alone")
     (row,) = compete(Trial("any", 1, (entrant(PEERS[module], work, 3, 1),)), tmp_path, 1)
     assert row.peer.replace("-", "") == module
 
@@ -190,7 +190,7 @@ def test_every_queue_on_postgres_adds_up_over_rounds(
 def test_every_installed_peer_on_postgres_adds_up(
     tmp_path: Path, served: Callable[[], str], module: str, work: Any
 ) -> None:
-    pytest.importorskip(module)
+    pytest.importorskip(module, reason=f"{module} is in the environment of 'make bench' alone")
     make: Any = PEERS_POSTGRES[module]
     (row,) = compete(
         Trial("any", 1, (entrant(lambda _: make(served()), work, 10, 1, 2),)), tmp_path, 1
