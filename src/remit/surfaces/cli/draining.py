@@ -212,7 +212,6 @@ def refusals(session: Session, here: Here, told: Told) -> list[Refused]:
 def _drive(
     session: Session, here: Here, name: str, holder: str, told: Told, *, resumed: bool
 ) -> Answer:
-    from remit.ports import RemitError
     from remit.surfaces.cli.drain_screen import watching
     from remit.wiring.draining import conductor, machine
 
@@ -220,13 +219,10 @@ def _drive(
     if not told.sandbox_decision:
         _prepare_scanner(session)
     place = machine(here, name, told)
-    try:
-        with watching(session, here.ledger, record) as watch, place.hearing():
-            made = conductor(here, record, holder, place, watch.tell)
-            watch.conductor = made
-            refused = _driven(made, resumed)
-    except RemitError as trouble:
-        refused = Refused(trouble.code, trouble.message, trouble.hint, trouble.details)
+    with watching(session, here.ledger, record) as watch, place.hearing():
+        made = conductor(here, record, holder, place, watch.tell)
+        watch.conductor = made
+        refused = _driven(made, resumed)
     if refused is not None:
         _leave(session, refused)
     left = place.finish()
@@ -268,7 +264,7 @@ def _driven(made: Conductor, resumed: bool) -> Refused | None:
     except RemitError as trouble:
         again = f"remit run resume {made.hands.run}"
         hint = f"{trouble.hint}; then go on with '{again}'" if trouble.hint else again
-        raise type(trouble)(trouble.message, hint, trouble.details, trouble.code) from trouble
+        return Refused(trouble.code, trouble.message, hint, trouble.details)
 
 
 def answer_of(session: Session, name: str) -> dict[str, Any]:
